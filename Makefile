@@ -1,0 +1,56 @@
+# Every command a person or CI runs. `make test` and `make demo` set everything up by themselves.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+NATIVE := $(filter-out src/pulseboard/native/kernel.c,$(wildcard src/pulseboard/native/*.[ch])) \
+          src/pulseboard/native/kernel.pyx
+
+.PHONY: help demo test check format bench fuzz native clean
+
+help:  ## this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
+
+# ---- set-up: one virtual environment for use, the same with more in it for development
+
+$(VENV)/.made:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'setuptools>=77,<81' 'Cython>=3.0'
+	@touch $@
+
+$(VENV)/.user: $(VENV)/.made pyproject.toml setup.py $(NATIVE)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.user
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[dev]'
+	@touch $@
+
+native: $(VENV)/.user  ## build the compiled kernel in place
+
+# ---- commands
+
+demo: $(VENV)/.user  ## train something small, then look at it with pulseboard
+	@$(BIN)/python -m pulseboard.cli.demo
+
+test: check $(VENV)/.dev  ## what CI runs: the checks, then the tests
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev  ## format, lint, types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev  ## format and sort imports
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev  ## measure the reader against its peers; writes docs/benchmarks.md
+	$(BIN)/python benchmarks/read.py --write docs/benchmarks.md
+
+fuzz: $(VENV)/.dev  ## ten minutes of hostile bytes against the sanitized kernel
+	$(BIN)/python tests/native/fuzz.py --seconds 600
+
+clean:  ## remove everything that was made
+	rm -rf $(VENV) build dist .bench demo_runs src/*.egg-info src/pulseboard/native/kernel.c
+	find src -name '*.so' -delete

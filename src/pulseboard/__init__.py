@@ -1,0 +1,47 @@
+"""Pulseboard watches machine-learning training runs and says what is wrong with them.
+
+import pulseboard as pb
+
+log = pb.read("runs")                      # run name -> run
+log["baseline"].tags("scalar")             # the tags of a kind
+s = log["baseline"].series("train/loss")   # s.steps, s.wall_times, s.values: NumPy arrays
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pulseboard.core.errors import PulseboardError
+    from pulseboard.core.series import Series
+    from pulseboard.read.log import Log, read
+    from pulseboard.read.run import Run
+
+__version__ = "0.1.0"
+__all__ = ["Log", "PulseboardError", "Run", "Series", "__version__", "read"]
+
+# Where each public name lives. Loaded on first use, so that `import pulseboard` costs a training
+# job almost nothing.
+_HOMES = {
+    "Log": "pulseboard.read.log",
+    "PulseboardError": "pulseboard.core.errors",
+    "Run": "pulseboard.read.run",
+    "Series": "pulseboard.core.series",
+    "read": "pulseboard",  # a room that can be called
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pulseboard' has no attribute {name!r}")
+    home = _HOMES[name]
+    if home == "pulseboard":
+        return importlib.import_module(f"pulseboard.{name}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,50 @@
+"""Show where the disk space goes: by run and by kind of data.
+
+The largest runs first. Sizes are of event files; of archived ones, what they take compressed.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from pulseboard.cli import options, terminal, wording
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    options.add_paths(parser)
+    options.add_choice(parser, tags=False)
+
+
+def run(args: argparse.Namespace) -> None:
+    log = options.load(args)
+    runs = sorted(options.chosen_runs(log, args), key=lambda run: -run.size_bytes)
+    by_run = {run.name: run.bytes_by_kind() for run in runs}
+    totals: dict[str, int] = {}
+    for parts in by_run.values():
+        for kind, n in parts.items():
+            totals[kind] = totals.get(kind, 0) + n
+    whole = sum(run.size_bytes for run in runs)
+    if args.json:
+        records = [
+            {"run": r.name, "path": r.directory, "size_bytes": r.size_bytes, "kinds": by_run[r.name]} for r in runs
+        ]
+        options.print_json({"schema": 1, "size_bytes": whole, "kinds": totals, "runs": records})
+        return
+    terminal.print_notes(log.notes())
+    console = terminal.console()
+    if not runs:
+        console.print("No runs, so nothing to measure.")
+        return
+    kinds = sorted(totals, key=lambda kind: -totals[kind])
+    table = terminal.table("run", "size", *kinds, right=("size", *kinds), fold=("run",))
+    for run in runs:
+        parts = by_run[run.name]
+        table.add_row(
+            run.name,
+            wording.size(run.size_bytes),
+            *(wording.size(parts[k]) if k in parts else "" for k in kinds),
+        )
+    if len(runs) > 1:
+        table.add_section()
+        table.add_row("all", wording.size(whole), *(wording.size(totals[kind]) for kind in kinds), style="bold")
+    console.print(table)

@@ -1,0 +1,77 @@
+"""List the runs, the most recently active first.
+
+One line a run: its last step, scalar points, tags, when it started, how long it ran, its size.
+Damaged files are told on standard error; everything else is still read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+from pulseboard.cli import options, terminal, wording
+from pulseboard.read.run import Run
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    options.add_paths(parser)
+    options.add_choice(parser, tags=False)
+
+
+def run(args: argparse.Namespace) -> None:
+    log = options.load(args)
+    runs = options.chosen_runs(log, args)
+    if args.json:
+        options.print_json(
+            {
+                "schema": 1,
+                "runs": [_record(run) for run in runs],
+                "notes": [{"level": n.level, "what": n.what, "path": n.path, "byte": n.byte} for n in log.notes()],
+            }
+        )
+        return
+    terminal.print_notes(log.notes())
+    console = terminal.console()
+    if not runs:
+        console.print("No runs: no directory here holds an event file (a name with 'tfevents' in it).")
+        console.print("  " + "\n  ".join(root.path for root in log.roots))
+        return
+    columns = ("run", "last step", "points", "tags", "kinds", "started", "ran for", "size")
+    table = terminal.table(*columns, right=("last step", "points", "tags", "ran for", "size"), fold=("run", "kinds"))
+    for run in runs:
+        step = _last_step(run)
+        table.add_row(
+            run.name,
+            "-" if step is None else wording.count(step),
+            wording.count(run.points),
+            wording.count(len(run.tags())),
+            ", ".join(run.kinds()) or "empty",
+            wording.date(run.started),
+            wording.duration(run.ended - run.started),
+            wording.size(run.size_bytes),
+        )
+    console.print(table)
+    total = sum(run.size_bytes for run in runs)
+    points = sum(run.points for run in runs)
+    console.print(f"{wording.plural(len(runs), 'run')}, {wording.plural(points, 'point')}, {wording.size(total)}")
+
+
+def _last_step(run: Run) -> int | None:
+    return max((stats.max_step for stats in run.stats() if stats.count), default=None)
+
+
+def _record(run: Run) -> dict[str, object]:
+    return {
+        "run": run.name,
+        "aliases": list(run.aliases),
+        "path": run.directory,
+        "files": len(run.files),
+        "last_step": _last_step(run),
+        "points": run.points,
+        "tags": len(run.tags()),
+        "kinds": run.kinds(),
+        "started": None if math.isnan(run.started) else run.started,
+        "ended": None if math.isnan(run.ended) else run.ended,
+        "size_bytes": run.size_bytes,
+        "restarts": len(run.restarts()),
+    }

@@ -1,0 +1,86 @@
+"""The terminal: consoles for people and pipes, progress bars, and notes on damaged files."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from pulseboard.core.note import Note
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+# Shorter loads flash by; a bar for them is noise.
+_BAR_AFTER_SECS = 0.5
+_MOST_NOTES = 8
+
+
+def console() -> Console:
+    """For standard output. In a pipe: no colour, and no line is cut to a width nobody sees."""
+    from rich.console import Console
+
+    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=1000)
+
+
+def table(*columns: str, right: Iterable[str] = (), fold: Iterable[str] = ()) -> Table:
+    """A plain table. Columns in `right` hold numbers, those in `fold` may wrap when it is narrow."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for column in columns:
+        folds = column in fold
+        made.add_column(
+            column,
+            justify="right" if column in right else "left",
+            no_wrap=not folds,
+            overflow="fold" if folds else "ellipsis",
+        )
+    return made
+
+
+@contextlib.contextmanager
+def loading(what: str = "Reading event files") -> Iterator[Callable[[int, int], None] | None]:
+    """A progress callback that draws a bar once the work takes long; None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    began = time.monotonic()
+    bar = Progress(
+        TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        console=Console(stderr=True), transient=True,
+    )  # fmt: skip
+    task = bar.add_task(what, total=None)
+
+    def progress(done: int, total: int) -> None:
+        if not bar.live.is_started and time.monotonic() - began > _BAR_AFTER_SECS:
+            bar.start()
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield progress
+    finally:
+        if bar.live.is_started:
+            bar.stop()
+
+
+def print_notes(notes: list[Note]) -> None:
+    """Damaged and unreadable files, on standard error; a torn tail is an ordinary state and stays out."""
+    worth = [note for note in notes if note.level != "info"]
+    if not worth:
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    err = Console(stderr=True, highlight=False, soft_wrap=True)
+    for note in worth[:_MOST_NOTES]:
+        err.print(Text.assemble(("note  ", "yellow"), str(note)))
+    if len(worth) > _MOST_NOTES:
+        err.print(f"… and {len(worth) - _MOST_NOTES} more notes; --json lists them all.")

@@ -1,0 +1,52 @@
+"""Numbers in words: sizes, spans of time, dates and values as people read them."""
+
+from __future__ import annotations
+
+import math
+import time
+
+
+def size(n: float) -> str:
+    """Bytes, in the unit that keeps three digits."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if n < 1000:
+            return f"{n:.0f} {unit}" if unit == "B" or n >= 100 else f"{n:.1f} {unit}"
+        n /= 1024
+    return f"{n:.1f} TiB"
+
+
+def count(n: int) -> str:
+    """A whole number with separators."""
+    return f"{n:,}"
+
+
+def value(v: float) -> str:
+    """A logged value in five significant digits; 'nan' and 'inf' as they are."""
+    return f"{v:.5g}"
+
+
+def duration(secs: float) -> str:
+    """A span of time in its two largest units."""
+    if math.isnan(secs) or secs < 0:
+        return "-"
+    if secs < 60:
+        return f"{secs:.0f}s"
+    minutes, s = divmod(int(secs), 60)
+    hours, m = divmod(minutes, 60)
+    days, h = divmod(hours, 24)
+    return f"{days}d {h:02}h" if days else f"{hours}h {m:02}m" if hours else f"{m}m {s:02}s"
+
+
+def date(wall_time: float) -> str:
+    """A local date and time; '-' where there is none or it is out of range."""
+    if not wall_time > 0:  # writers without a clock leave 0
+        return "-"
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(wall_time))
+    except (ValueError, OverflowError, OSError):
+        return "-"
+
+
+def plural(n: int, noun: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -1,0 +1,52 @@
+"""Audio: the old message of one clip, and the tensor of clips with or without labels."""
+
+from __future__ import annotations
+
+import re
+import struct
+
+from pulseboard.core.values import UNKNOWN_MEDIA_TYPE, Audio, AudioClip, audio_media_type
+from pulseboard.files.kinds import IN_TENSOR
+from pulseboard.files.stored import StoredValue
+from pulseboard.files.wire import Message
+
+_WAV = 11  # of AudioPluginData.Encoding, its only known value
+
+
+def decode_audio(value: StoredValue) -> Audio:
+    """Clips of either form."""
+    clips = _from_tensor(value) if value.what == IN_TENSOR else (_from_message(value.content()),)
+    return Audio(step=value.step, wall_time=value.wall_time, clips=clips)
+
+
+def _from_message(message: Message) -> AudioClip:
+    data, declared = message.blob(4), message.text(5)
+    # Only audio: a page may pass this on as a header, and the file must not choose 'text/html'.
+    media_type = declared if re.fullmatch(r"audio/[\w.+-]{1,60}", declared, re.ASCII) else audio_media_type(data)
+    return AudioClip(
+        data=data, media_type=media_type, label="", sample_rate=message.single(1) or _wav_sample_rate(data)
+    )
+
+
+def _from_tensor(value: StoredValue) -> tuple[AudioClip, ...]:
+    shape, items = value.strings()
+    # One axis: clips. More: everything after the first belongs to a clip, of which the first is its
+    # data and the second its label.
+    each = max(len(items) // shape[0], 1) if len(shape) > 1 and shape[0] else 1
+    encoding = Message(value.metadata.content).integer(2) if value.metadata.plugin == "audio" else 0
+    clips = []
+    for first in range(0, len(items), each):
+        data = items[first]
+        media_type = audio_media_type(data)
+        if media_type == UNKNOWN_MEDIA_TYPE and encoding == _WAV:
+            media_type = "audio/wav"
+        label = items[first + 1].decode("utf-8", "replace") if each > 1 else ""
+        clips.append(AudioClip(data=data, media_type=media_type, label=label, sample_rate=_wav_sample_rate(data)))
+    return tuple(clips)
+
+
+def _wav_sample_rate(data: bytes) -> float | None:
+    """From the format chunk, where it stands first as nearly every writer has it."""
+    if len(data) < 28 or data[8:16] != b"WAVEfmt ":
+        return None
+    return float(struct.unpack_from("<I", data, 24)[0])

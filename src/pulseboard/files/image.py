@@ -1,0 +1,41 @@
+"""Images: the old message of one, and the tensor of width, height and any number of frames."""
+
+from __future__ import annotations
+
+from pulseboard.core.values import Image
+from pulseboard.files.kinds import IN_TENSOR
+from pulseboard.files.stored import StoredValue
+from pulseboard.files.wire import MalformedMessage
+
+
+def decode_image(value: StoredValue) -> Image:
+    """Images of either form."""
+    if value.what == IN_TENSOR:
+        return _from_tensor(value)
+    message = value.content()
+    return Image(
+        step=value.step,
+        wall_time=value.wall_time,
+        height=message.integer(1),
+        width=message.integer(2),
+        frames=(message.blob(4),),
+    )
+
+
+def _from_tensor(value: StoredValue) -> Image:
+    _, items = value.strings()
+    if len(items) < 2:
+        raise MalformedMessage(f"Images need a width and a height before them; {len(items)} strings are here", at=0)
+    return Image(
+        step=value.step,
+        wall_time=value.wall_time,
+        width=_pixels(items[0]),
+        height=_pixels(items[1]),
+        frames=tuple(items[2:]),
+    )
+
+
+def _pixels(digits: bytes) -> int:
+    if not digits.isdigit() or len(digits) > 10:
+        raise MalformedMessage(f"An image's width or height should be a number, not {digits[:20]!r}", at=0)
+    return int(digits)

@@ -1,0 +1,242 @@
+"""Protobuf's wire format: a message's fields read and written, without a schema and without a library.
+
+key      varint of field number * 8 + wire type
+varint   7 bits a byte, lowest first; the top bit says that more follow
+fixed    4 or 8 bytes, little-endian
+bytes    varint of the length, then as many bytes: text, a message, or numbers packed together
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+
+VARINT, FIXED64, BYTES, GROUP, GROUP_END, FIXED32 = range(6)
+
+_MAX_FIELD = (1 << 29) - 1
+_U64 = (1 << 64) - 1
+_ABSENT = (-1, -1)
+
+
+class MalformedMessage(ValueError):
+    """These bytes are not the message they should be. Skip this value; those beside it are sound."""
+
+    def __init__(self, problem: str, *, at: int) -> None:
+        self.problem = problem
+        self.at = at  # of the message that was being read
+        super().__init__(f"{problem} (byte {at} of the message)")
+
+
+# ---------- reading
+
+
+def read_varint(data: bytes, *, start: int, end: int) -> tuple[int, int]:
+    """(the number, the byte after it) of the varint at `start`."""
+    value = shift = 0
+    for at in range(start, min(end, start + 10)):
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & _U64, at + 1
+        shift += 7
+    why = "is cut off" if end - start < 10 else "is longer than 10 bytes"
+    raise MalformedMessage(f"A number {why}", at=start)
+
+
+def read_fields(data: bytes, *, start: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+    """(number, wire type, first byte, byte after the last) of each field's content; groups are skipped."""
+    at = start
+    open_groups = 0  # a counter in place of recursion: the nesting is the file's to choose
+    while at < end:
+        begin = at
+        key, at = (data[at], at + 1) if data[at] < 0x80 else read_varint(data, start=at, end=end)
+        number, wire = key >> 3, key & 7
+        if not 0 < number <= _MAX_FIELD:
+            raise MalformedMessage(f"{number} is no field number", at=begin)
+        first = at
+        if wire == BYTES:
+            length, first = (data[at], at + 1) if at < end and data[at] < 0x80 else read_varint(data, start=at, end=end)
+            at = first + length
+        elif wire == VARINT:
+            while at < end and data[at] >= 0x80:
+                at += 1
+            at += 1
+            if at - first > 10:
+                raise MalformedMessage(f"Field {number} is a number longer than 10 bytes", at=begin)
+        elif wire == FIXED32:
+            at += 4
+        elif wire == FIXED64:
+            at += 8
+        elif wire == GROUP:
+            open_groups += 1
+            continue
+        elif wire == GROUP_END and open_groups:
+            open_groups -= 1
+            continue
+        else:
+            raise MalformedMessage(f"Field {number} has the impossible wire type {wire}", at=begin)
+        if at > end:
+            raise MalformedMessage(f"Field {number} claims {at - first} bytes and {end - first} are left", at=begin)
+        if not open_groups:
+            yield number, wire, first, at
+    if open_groups:
+        raise MalformedMessage("A group is not closed", at=end)
+
+
+class Message:
+    """A message's fields by number, each as the type its reader asks for.
+
+    Protobuf's rules: an absent field is zero or empty, of several the last counts, and a field of
+    another wire type than asked for is as good as absent. Nothing below is decoded until asked for.
+    """
+
+    __slots__ = ("_data", "_fields", "start")
+
+    def __init__(self, data: bytes, *, start: int = 0, end: int | None = None) -> None:
+        self.start = start
+        self._data = data
+        self._fields: dict[int, list[tuple[int, int, int]]] = {}
+        for number, wire, first, last in read_fields(data, start=start, end=len(data) if end is None else end):
+            self._fields.setdefault(number, []).append((wire, first, last))
+
+    def has(self, number: int) -> bool:
+        """Whether the field is there, in whatever wire type."""
+        return number in self._fields
+
+    def which(self, wires: Mapping[int, int]) -> int:
+        """Of the fields that exclude each other, {number: wire type}, the one that counts; 0 if none."""
+        counts, at = 0, -1
+        for number in self._fields:
+            first, _ = self._last(number, wire=wires.get(number, -1))
+            if first > at:
+                counts, at = number, first
+        return counts
+
+    def unsigned(self, number: int) -> int:
+        """A uint64 or uint32."""
+        first, last = self._last(number, wire=VARINT)
+        return read_varint(self._data, start=first, end=last)[0] if first >= 0 else 0
+
+    def integer(self, number: int) -> int:
+        """An int64, an int32 or an enum."""
+        return signed(self.unsigned(number))
+
+    def boolean(self, number: int) -> bool:
+        """A bool."""
+        return self.unsigned(number) != 0
+
+    def double(self, number: int) -> float:
+        """A double."""
+        first, _ = self._last(number, wire=FIXED64)
+        return float(struct.unpack_from("<d", self._data, first)[0]) if first >= 0 else 0.0
+
+    def single(self, number: int) -> float:
+        """A float."""
+        first, _ = self._last(number, wire=FIXED32)
+        return float(struct.unpack_from("<f", self._data, first)[0]) if first >= 0 else 0.0
+
+    def blob(self, number: int) -> bytes:
+        """Bytes as they are."""
+        first, last = self._last(number, wire=BYTES)
+        return self._data[first:last] if first >= 0 else b""
+
+    def blobs(self, number: int) -> list[bytes]:
+        """Every occurrence of repeated bytes."""
+        return [self._data[first:last] for first, last in self._places(number, wire=BYTES)]
+
+    def text(self, number: int) -> str:
+        """A string; bytes that are no UTF-8 are replaced."""
+        return self.blob(number).decode("utf-8", "replace")
+
+    def texts(self, number: int) -> tuple[str, ...]:
+        """Every occurrence of a repeated string."""
+        return tuple(blob.decode("utf-8", "replace") for blob in self.blobs(number))
+
+    def message(self, number: int) -> Message:
+        """A message; an empty one where it is absent."""
+        first, last = self._last(number, wire=BYTES)
+        return Message(self._data, start=first, end=last) if first >= 0 else Message(b"")
+
+    def messages(self, number: int) -> Iterator[Message]:
+        """Every occurrence of a repeated message, one at a time."""
+        for first, last in self._places(number, wire=BYTES):
+            yield Message(self._data, start=first, end=last)
+
+    def packed(self, number: int, *, wire: int) -> bytes:
+        """All numbers of a repeated field, still encoded, one behind the other: packed in the file or not."""
+        size = {FIXED32: 4, FIXED64: 8, VARINT: 1}[wire]
+        pieces = []
+        for found, first, last in self._fields.get(number, ()):
+            if found not in (wire, BYTES):
+                continue
+            if (last - first) % size or (wire == VARINT and last > first and self._data[last - 1] >= 0x80):
+                raise MalformedMessage(f"Field {number} ends within a number", at=last)
+            pieces.append(self._data[first:last])
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def integers(self, number: int) -> list[int]:
+        """Every number of a repeated int64, int32, enum or bool."""
+        data = self.packed(number, wire=VARINT)
+        out, at = [], 0
+        while at < len(data):
+            value, at = read_varint(data, start=at, end=len(data))
+            out.append(signed(value))
+        return out
+
+    def _places(self, number: int, *, wire: int) -> list[tuple[int, int]]:
+        return [(first, last) for found, first, last in self._fields.get(number, ()) if found == wire]
+
+    def _last(self, number: int, *, wire: int) -> tuple[int, int]:
+        for found, first, last in reversed(self._fields.get(number, ())):
+            if found == wire:
+                return first, last
+        return _ABSENT
+
+
+def signed(value: int) -> int:
+    """An int64 from the uint64 of the same bits."""
+    return value - (1 << 64) if value >> 63 else value
+
+
+# ---------- writing: each gives one whole field, and fields joined are a message
+
+
+def varint(value: int) -> bytes:
+    """A number of at most 64 bits. Negative ones take 10 bytes, as int32 and int64 do."""
+    value &= _U64
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def varint_field(number: int, *, value: int) -> bytes:
+    """An int64, int32, uint64, uint32, enum or bool."""
+    return varint(number << 3 | VARINT) + varint(value)
+
+
+def double_field(number: int, *, value: float) -> bytes:
+    """A double."""
+    return varint(number << 3 | FIXED64) + struct.pack("<d", value)
+
+
+def float_field(number: int, *, value: float) -> bytes:
+    """A float."""
+    return varint(number << 3 | FIXED32) + struct.pack("<f", value)
+
+
+def bytes_field(number: int, *, value: bytes) -> bytes:
+    """Bytes, a message, or numbers packed together."""
+    return varint(number << 3 | BYTES) + varint(len(value)) + value
+
+
+def text_field(number: int, *, value: str) -> bytes:
+    """A string."""
+    return bytes_field(number, value=value.encode("utf-8"))
+
+
+def packed_doubles_field(number: int, *, values: Iterable[float]) -> bytes:
+    """A repeated double."""
+    return bytes_field(number, value=b"".join(struct.pack("<d", value) for value in values))

@@ -1,0 +1,5 @@
+"""native: the compiled kernel. Frames, checksums, Events to columns.
+
+Bytes in, columns out, with the GIL released. Knows no path layout, no run, no Python object in
+its loops, and imports nothing of pulseboard.
+"""

@@ -1,0 +1,417 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, freethreading_compatible=True
+"""The kernel's Python face: event files in, columns out.
+
+Thin on purpose: the work is in the C files beside this one, with the GIL released. Arrays come
+back as bytes-like memory that numpy wraps without copying, so that reading needs no numpy.
+"""
+
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+cdef extern from "<pthread.h>" nogil:
+    ctypedef struct pthread_mutex_t:
+        pass
+    int pthread_mutex_lock(pthread_mutex_t *)
+    int pthread_mutex_unlock(pthread_mutex_t *)
+
+cdef extern from "crc32c.h" nogil:
+    void pb_crc32c_init()
+    uint32_t (*pb_crc32c)(const uint8_t *p, size_t n)
+    uint32_t pb_crc32c_table(const uint8_t *p, size_t n)
+    uint32_t pb_crc32c_mask(uint32_t crc)
+    uint32_t pb_length_crc(uint64_t length)
+    const char *pb_crc32c_name()
+
+cdef extern from "events.h" nogil:
+    ctypedef struct pb_cut:
+        uint64_t at
+        int64_t below
+        int64_t restart
+    ctypedef struct pb_column:
+        uint64_t n
+        uint64_t restarts_seen
+        pb_cut *cuts
+        uint32_t cut_n
+    ctypedef struct pb_tag:
+        char *name
+        uint32_t len
+        int plugin
+        uint64_t bytes
+        uint64_t meta_offset
+        uint32_t meta_length
+        uint32_t whats
+        pb_column points
+        pb_column spans
+    ctypedef struct pb_note:
+        uint64_t offset
+        uint64_t length
+        uint32_t code
+        uint32_t got
+        uint32_t want
+    ctypedef struct pb_restart:
+        int64_t step
+        double wall
+        uint64_t offset
+    ctypedef struct pb_log:
+        pthread_mutex_t lock
+        pb_tag *tags
+        uint32_t tag_n
+        char **plugins
+        pb_restart *restarts
+        uint64_t restart_n
+        pb_note *notes
+        uint64_t note_n
+        uint64_t offset
+        uint64_t events
+        uint64_t points
+        uint64_t framing_bytes
+        double first_wall
+        double last_wall
+        double version
+        int64_t most_recent_step
+        double version_at_start
+        int64_t most_recent_at_start
+        int unversioned
+        int end
+        int error
+        uint64_t size
+        int64_t mtime_ns
+        uint64_t dev
+        uint64_t ino
+        uint64_t generation
+    ctypedef struct pb_stats:
+        uint64_t n
+        uint64_t nan
+        uint64_t inf
+        double min
+        double max
+        double last
+        double last_wall
+        double first_wall
+        int64_t first_step
+        int64_t last_step
+        int64_t min_step
+        int64_t max_step
+    ctypedef struct pb_batch:
+        pb_log **logs
+        const char **paths
+        size_t n
+        size_t cursor
+        size_t done
+        int cancelled
+    ctypedef struct pb_scratch:
+        uint8_t *bytes
+        size_t cap
+    enum:
+        PB_MAX_NOTES
+    pb_log *pb_log_new()
+    void pb_log_free(pb_log *)
+    void pb_log_reset(pb_log *, double version, int64_t most_recent_step)
+    void pb_log_trim(pb_log *)
+    size_t pb_feed(pb_log *, const uint8_t *, size_t n, uint64_t *want)
+    void pb_copy_points(const pb_column *, int64_t *, double *, double *)
+    void pb_copy_spans(const pb_column *, int64_t *, double *, uint64_t *, uint32_t *, uint32_t *)
+    void pb_point_stats(const pb_column *, pb_stats *)
+    uint64_t pb_held_bytes(const pb_log *)
+    void pb_load(pb_log *, const char *path, pb_scratch *)
+    void pb_batch_work(pb_batch *)
+
+# How a file ended (EventLog.end); events.h says what each means.
+END_CLEAN, END_TORN, END_BAD_LENGTH, END_HUGE, END_ERRNO, END_NOT_A_FILE, END_NO_MEMORY = range(7)
+# Why a record was skipped (the first item of a note).
+NOTE_PAYLOAD, NOTE_EVENT = 1, 2
+
+pb_crc32c_init()
+
+
+def checksum(const uint8_t[::1] data not None) -> int:
+    """The masked CRC32C that TFRecord stores beside `data`."""
+    cdef size_t n = data.shape[0]
+    return pb_crc32c_mask(pb_crc32c(&data[0] if n else NULL, n))
+
+
+def checksum_portable(const uint8_t[::1] data not None) -> int:
+    """The same, by table: what a CPU without the instruction uses."""
+    cdef size_t n = data.shape[0]
+    return pb_crc32c_mask(pb_crc32c_table(&data[0] if n else NULL, n))
+
+
+def checksum_by() -> str:
+    """How checksums are computed on this CPU: 'sse4.2', 'armv8-crc' or 'table'."""
+    return pb_crc32c_name().decode()
+
+
+def frame(bytes payload not None) -> bytes:
+    """One record: length, its checksum, the payload, its checksum."""
+    cdef uint64_t n = len(payload)
+    cdef const uint8_t *p = payload
+    cdef uint32_t head = pb_length_crc(n)
+    cdef uint32_t tail = pb_crc32c_mask(pb_crc32c(p, n))
+    return n.to_bytes(8, "little") + head.to_bytes(4, "little") + payload + tail.to_bytes(4, "little")
+
+
+cdef class EventLog:
+    """What one event file has told so far. Safe to read while another thread loads it."""
+
+    cdef pb_log *log
+
+    def __cinit__(self):
+        self.log = pb_log_new()
+        if self.log is NULL:
+            raise MemoryError("no memory for an event log")
+
+    def __dealloc__(self):
+        pb_log_free(self.log)
+
+    cdef void acquire(self) noexcept:
+        # A loading thread holds the lock for a piece of a file: wait for it without the GIL.
+        with nogil:
+            pthread_mutex_lock(&self.log.lock)
+
+    cdef void release(self) noexcept:
+        pthread_mutex_unlock(&self.log.lock)
+
+    def load(self, bytes path not None) -> None:
+        """Read what is new in the file at `path`; start anew if it was replaced or cut."""
+        cdef const char *p = path
+        cdef pb_scratch scratch
+        scratch.bytes = NULL
+        scratch.cap = 0
+        with nogil:
+            pb_load(self.log, p, &scratch)
+            free(scratch.bytes)
+
+    def feed(self, const uint8_t[::1] data not None) -> int:
+        """Take whole records from bytes that stand at `offset`; the number of bytes taken."""
+        cdef size_t n = data.shape[0], taken
+        cdef uint64_t want = 0
+        if not n:
+            return 0
+        with nogil:
+            pthread_mutex_lock(&self.log.lock)
+            taken = pb_feed(self.log, &data[0], n, &want)
+            pthread_mutex_unlock(&self.log.lock)
+        return taken
+
+    def trim(self) -> None:
+        """Give unused room back, once the file has been fed to its end."""
+        self.acquire()
+        pb_log_trim(self.log)
+        self.release()
+
+    def reset(self, double version=0, int64_t most_recent_step=-1) -> None:
+        """Forget everything, as if the files before this one had left this version and step."""
+        self.acquire()
+        pb_log_reset(self.log, version, most_recent_step)
+        self.release()
+
+    @property
+    def offset(self) -> int:
+        """The byte after the last record taken."""
+        return self.log.offset
+
+    @property
+    def size(self) -> int:
+        """The file's bytes when it was last looked at."""
+        return self.log.size
+
+    @property
+    def mtime_ns(self) -> int:
+        """The file's time of change when it was last looked at."""
+        return self.log.mtime_ns
+
+    @property
+    def identity(self) -> tuple:
+        """(device, inode) of the file that was read."""
+        return self.log.dev, self.log.ino
+
+    @property
+    def end(self) -> int:
+        """How the last look at the file ended: one of the END_ values."""
+        return self.log.end
+
+    @property
+    def error(self) -> int:
+        """errno, where `end` is END_ERRNO."""
+        return self.log.error
+
+    @property
+    def generation(self) -> int:
+        """Counts how often the log started anew."""
+        return self.log.generation
+
+    @property
+    def events(self) -> int:
+        return self.log.events
+
+    @property
+    def points(self) -> int:
+        """Scalar points, orphaned ones included."""
+        return self.log.points
+
+    @property
+    def framing_bytes(self) -> int:
+        """Bytes of the file that belong to no tag."""
+        return self.log.framing_bytes
+
+    @property
+    def first_wall(self) -> float:
+        return self.log.first_wall
+
+    @property
+    def last_wall(self) -> float:
+        return self.log.last_wall
+
+    @property
+    def held_bytes(self) -> int:
+        """Memory of the columns."""
+        self.acquire()
+        n = pb_held_bytes(self.log)
+        self.release()
+        return n
+
+    @property
+    def state(self) -> tuple:
+        """(version, most recent step): what the file leaves behind for the next one of its run."""
+        return self.log.version, self.log.most_recent_step
+
+    @property
+    def started_from(self) -> tuple:
+        """The state this log was started from."""
+        return self.log.version_at_start, self.log.most_recent_at_start
+
+    @property
+    def unversioned(self) -> bool:
+        """Whether a summary came while no version record was in force, so that falling steps orphan."""
+        return self.log.unversioned != 0
+
+    def notes(self) -> tuple:
+        """(how many records were skipped, the first of them as (code, offset, length, got, want))."""
+        self.acquire()
+        n = self.log.note_n
+        out = []
+        for i in range(min(n, PB_MAX_NOTES)):
+            note = self.log.notes[i]
+            out.append((note.code, note.offset, note.length, note.got, note.want))
+        self.release()
+        return n, out
+
+    def restarts(self) -> list:
+        """Session starts: (step, wall time, byte)."""
+        self.acquire()
+        out = [(self.log.restarts[i].step, self.log.restarts[i].wall, self.log.restarts[i].offset)
+               for i in range(self.log.restart_n)]
+        self.release()
+        return out
+
+    def tags(self) -> list:
+        """(name, plugin or None, points, spans, kinds of span as bits, bytes, metadata's byte, its length),
+        in order of appearance."""
+        cdef pb_tag *t
+        cdef uint32_t i
+        self.acquire()
+        out = []
+        for i in range(self.log.tag_n):
+            t = &self.log.tags[i]
+            plugin = None if t.plugin < 0 else self.log.plugins[t.plugin].decode("utf-8", "backslashreplace")
+            name = PyBytes_FromStringAndSize(t.name, t.len).decode("utf-8", "backslashreplace")
+            out.append((name, plugin, t.points.n, t.spans.n, t.whats, t.bytes, t.meta_offset, t.meta_length))
+        self.release()
+        return out
+
+    cdef tuple cuts_of(self, pb_column *c):
+        return (c.restarts_seen, [(c.cuts[i].at, c.cuts[i].below, c.cuts[i].restart) for i in range(c.cut_n)])
+
+    def point_columns(self, uint32_t tag) -> tuple:
+        """(steps int64, wall times float64, values float64, cuts) of the tag with this index, as bytearrays."""
+        cdef pb_column *c
+        self.acquire()
+        try:
+            if tag >= self.log.tag_n:
+                raise IndexError(tag)
+            c = &self.log.tags[tag].points
+            step = PyByteArray_FromStringAndSize(NULL, c.n * 8)
+            wall = PyByteArray_FromStringAndSize(NULL, c.n * 8)
+            value = PyByteArray_FromStringAndSize(NULL, c.n * 8)
+            pb_copy_points(c, <int64_t *>PyByteArray_AS_STRING(step), <double *>PyByteArray_AS_STRING(wall),
+                           <double *>PyByteArray_AS_STRING(value))
+            return step, wall, value, self.cuts_of(c)
+        finally:
+            self.release()
+
+    def span_columns(self, uint32_t tag) -> tuple:
+        """(steps int64, wall times float64, offsets uint64, lengths uint32, what uint32, cuts), as bytearrays."""
+        cdef pb_column *c
+        self.acquire()
+        try:
+            if tag >= self.log.tag_n:
+                raise IndexError(tag)
+            c = &self.log.tags[tag].spans
+            step = PyByteArray_FromStringAndSize(NULL, c.n * 8)
+            wall = PyByteArray_FromStringAndSize(NULL, c.n * 8)
+            offset = PyByteArray_FromStringAndSize(NULL, c.n * 8)
+            length = PyByteArray_FromStringAndSize(NULL, c.n * 4)
+            what = PyByteArray_FromStringAndSize(NULL, c.n * 4)
+            pb_copy_spans(c, <int64_t *>PyByteArray_AS_STRING(step), <double *>PyByteArray_AS_STRING(wall),
+                          <uint64_t *>PyByteArray_AS_STRING(offset), <uint32_t *>PyByteArray_AS_STRING(length),
+                          <uint32_t *>PyByteArray_AS_STRING(what))
+            return step, wall, offset, length, what, self.cuts_of(c)
+        finally:
+            self.release()
+
+    def stats(self, uint32_t tag) -> tuple:
+        """(points, NaNs, infinities, min, max, last value, first and last wall time,
+        first, last, least and greatest step) of a tag's points."""
+        cdef pb_stats s
+        self.acquire()
+        try:
+            if tag >= self.log.tag_n:
+                raise IndexError(tag)
+            pb_point_stats(&self.log.tags[tag].points, &s)
+        finally:
+            self.release()
+        return (s.n, s.nan, s.inf, s.min, s.max, s.last, s.first_wall, s.last_wall,
+                s.first_step, s.last_step, s.min_step, s.max_step)
+
+
+cdef class Batch:
+    """Many files, read by as many threads as call `work`."""
+
+    cdef pb_batch batch
+    cdef list logs
+    cdef list paths
+
+    def __cinit__(self, list logs not None, list paths not None):
+        cdef size_t n = len(logs), i
+        if n != <size_t>len(paths):
+            raise ValueError("as many logs as paths")
+        self.logs, self.paths = logs, paths
+        self.batch.logs = <pb_log **>malloc((n or 1) * sizeof(pb_log *))
+        self.batch.paths = <const char **>malloc((n or 1) * sizeof(char *))
+        if self.batch.logs is NULL or self.batch.paths is NULL:
+            raise MemoryError
+        for i in range(n):
+            self.batch.logs[i] = (<EventLog?>logs[i]).log
+            path = <bytes?>paths[i]
+            self.batch.paths[i] = PyBytes_AS_STRING(path)  # `paths` keeps it alive
+        self.batch.n = n
+
+    def __dealloc__(self):
+        free(self.batch.logs)
+        free(<void *>self.batch.paths)
+
+    def work(self) -> None:
+        """Take files until none is left. Call it from every thread that should help."""
+        with nogil:
+            pb_batch_work(&self.batch)
+
+    def cancel(self) -> None:
+        """Take no further file; those under way are finished."""
+        self.batch.cancelled = 1
+
+    @property
+    def done(self) -> int:
+        """Files read so far."""
+        return self.batch.done

@@ -1,0 +1,186 @@
+"""Discovery: which runs lie below the log directories, and which files each has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from pulseboard.core.errors import LogNotFound
+from pulseboard.core.note import Note
+from pulseboard.files import layout
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """One log directory (or event file) and the name its runs are put under, if any."""
+
+    path: str
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """An event file as the last look at the directory saw it. Two that differ: the file changed."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    identity: tuple[int, int]  # device and inode: survives a rename
+
+
+@dataclass(slots=True)
+class FoundDirectory:
+    """A directory that was looked into."""
+
+    path: str
+    mtime_ns: int
+    files: list[FoundFile] = field(default_factory=list)
+    below: list[str] = field(default_factory=list)  # the directories in it
+    links: list[str] = field(default_factory=list)  # those of them that are links
+    is_run: bool = False
+    has_run_file: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRun:
+    """A run and its event files, in the order they are read."""
+
+    name: str
+    aliases: tuple[str, ...]
+    directory: str
+    files: tuple[FoundFile, ...]
+
+
+def roots_of(specs: Iterable[str | os.PathLike[str]]) -> list[Root]:
+    """Log directories from what a user wrote: paths and `name:path` pairs.
+
+    Several paths without names are told apart by their last parts, as many as it takes.
+    """
+    pairs = []
+    for spec in specs:
+        name, path = layout.split_root(os.fspath(spec))
+        if not os.path.exists(path):
+            raise LogNotFound(path)
+        pairs.append((name, os.path.abspath(path)))
+    unnamed = [path for name, path in pairs if name is None]
+    if len(pairs) > 1:
+        pairs = [(name or _telling(path, unnamed), path) for name, path in pairs]
+    return [Root(path, name) for name, path in pairs]
+
+
+def _telling(path: str, among: list[str]) -> str:
+    parts = path.split(os.sep)
+    for n in range(1, len(parts)):
+        tail = os.sep.join(parts[-n:])
+        if sum(other == path or other.endswith(os.sep + tail) for other in among) == 1:
+            return tail
+    return path
+
+
+def walk(top: str, *, note: Callable[[Note], None]) -> Iterator[FoundDirectory]:
+    """Every directory at or below `top`, links followed, loops left out."""
+    stack = [top]
+    while stack:
+        found = look(stack.pop(), note=note)
+        if found is not None:
+            yield found
+            stack.extend(reversed(found.below))
+
+
+def look(path: str, *, note: Callable[[Note], None]) -> FoundDirectory | None:
+    """One directory, without those below it. None where it is gone or closed to us."""
+    try:
+        return _look_into(path)
+    except FileNotFoundError:
+        return None  # gone between two looks: an ordinary state
+    except OSError as error:
+        note(Note("unreadable", f"Left out a directory: {error.strerror}.", path))
+        return None
+
+
+def _look_into(path: str) -> FoundDirectory:
+    found = FoundDirectory(path, os.stat(path).st_mtime_ns)
+    archived: dict[str, FoundFile] = {}
+    with os.scandir(path) as entries:
+        for entry in entries:
+            name = entry.name
+            try:
+                if layout.marks_a_run(name) and not entry.is_dir():
+                    found.is_run = True
+                    if layout.is_event_file(name):
+                        file = found_file(entry.path, entry.stat())
+                        if layout.is_archived(name):
+                            archived[os.path.join(path, layout.original_name(name))] = file
+                        else:
+                            found.files.append(file)
+                elif name == layout.RUN_FILE:
+                    found.has_run_file = True
+                elif entry.is_dir():
+                    if not entry.is_symlink():
+                        found.below.append(entry.path)
+                    elif not _leads_back(entry.path):
+                        found.below.append(entry.path)
+                        found.links.append(entry.path)
+            except OSError:
+                continue  # a link to nothing, or a file that went while we looked
+    # Where a file and its archived copy both stand, the archiving was cut short: the file counts.
+    plain = {file.path for file in found.files}
+    found.files += [file for original, file in archived.items() if original not in plain]
+    found.files.sort(key=lambda file: layout.original_name(file.path))
+    found.below.sort()
+    return found
+
+
+def found_file(path: str, stat: os.stat_result) -> FoundFile:
+    """A file as `stat` saw it."""
+    # Some network file systems give every file inode 0; their paths must tell them apart.
+    return FoundFile(path, stat.st_size, stat.st_mtime_ns, (stat.st_dev, stat.st_ino or hash(path)))
+
+
+def _leads_back(link: str) -> bool:
+    """Whether a link leads to a directory that holds it, which would have no end."""
+    try:
+        target = os.stat(link)
+        parent = os.path.dirname(link)
+        while True:
+            if os.path.samestat(target, os.stat(parent or ".")):
+                return True
+            above = os.path.dirname(parent)
+            if above == parent or not parent:
+                return False
+            parent = above
+    except OSError:
+        return False
+
+
+def runs_in(root: Root, directories: Iterable[FoundDirectory]) -> Iterator[FoundRun]:
+    """The runs among a root's directories, named as TensorBoard names them.
+
+    The event files of a run that Pulseboard recorded lie some levels below its run.json; that run goes
+    by the short name of the directory with the run.json, and its TensorBoard name stays an alias.
+    """
+    known = {directory.path: directory for directory in directories}
+    for directory in known.values():
+        if not directory.is_run:
+            continue
+        name = _join(root.name, os.path.relpath(directory.path, root.path))
+        aliases = [root.name] if root.name and name == f"{root.name}/." else []
+        if directory.path.endswith(os.sep + layout.EVENTS_DIRECTORY):
+            top = known.get(directory.path.removesuffix(os.sep + layout.EVENTS_DIRECTORY))
+            if top is not None and top.has_run_file:
+                aliases.append(name)
+                name = _join(root.name, os.path.relpath(top.path, root.path))
+        yield FoundRun(name, tuple(aliases), directory.path, tuple(directory.files))
+
+
+def single_file(root: Root) -> FoundRun:
+    """An event file given by itself: one run, named for the file."""
+    file = found_file(root.path, os.stat(root.path))
+    name = _join(root.name, layout.original_name(os.path.basename(root.path)))
+    return FoundRun(name, (), os.path.dirname(root.path) or ".", (file,))
+
+
+def _join(root_name: str | None, relative: str) -> str:
+    name = relative.replace(os.sep, "/")
+    return f"{root_name}/{name}" if root_name else name

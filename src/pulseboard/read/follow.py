@@ -1,0 +1,100 @@
+"""Following: told by the file system where it can tell, by looking where it cannot."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pulseboard.read.log import Changes, Log
+
+if TYPE_CHECKING:
+    from watchfiles import Change
+
+# Linux tells of changes made by this machine. On a shared file system another machine makes them.
+_TELLING_FILE_SYSTEMS = {
+    "bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "ramfs", "reiserfs", "tmpfs", "xfs", "zfs",
+}  # fmt: skip
+# Events can be lost (a full queue): look for oneself now and then all the same.
+_SAFETY_LOOK_SECS = 30.0
+_GATHER_MILLISECS = 200
+# A look may take this share of one core, no more: past that, looks come less often.
+_MOST_LOOKING = 1 / 50
+
+
+def follow(log: Log, *, every_secs: float, stop: threading.Event) -> Iterator[Changes]:
+    """Yield what changes until `stop` is set."""
+    if all(events_work(root.path) for root in log.roots):
+        try:
+            yield from _by_events(log, stop=stop)
+        except (OSError, RuntimeError):
+            pass  # no watches left on this machine, or a root that is gone: looking works everywhere
+    yield from _by_looking(log, every_secs=every_secs, stop=stop)
+
+
+def _by_events(log: Log, *, stop: threading.Event) -> Iterator[Changes]:
+    from watchfiles import watch
+
+    while not stop.is_set():
+        links = log.linked_directories()
+        roots = [root.path for root in log.roots]
+        events = watch(
+            *roots,
+            *sorted({os.path.realpath(link) for link in links}),
+            watch_filter=_matters,
+            debounce=_GATHER_MILLISECS,
+            rust_timeout=int(_SAFETY_LOOK_SECS * 1000),
+            yield_on_timeout=True,
+            stop_event=stop,
+            raise_interrupt=True,
+            ignore_permission_denied=True,
+        )
+        if changes := log.poll():  # what came before the watch stood
+            yield changes
+        for batch in events:
+            paths = [path for _, path in batch]
+            inside = paths and all(path.startswith(tuple(root + os.sep for root in roots)) for path in paths)
+            # Paths behind a link are told by their real names, which the log does not know them by.
+            if changes := log.poll(paths if inside else None):
+                yield changes
+            if log.linked_directories() != links:
+                break  # new links need new watches
+
+
+def _matters(change: Change, path: str) -> bool:
+    """An event file that grew, or anything that came or went: it may be a directory with runs."""
+    from watchfiles import Change
+
+    return change is not Change.modified or "tfevents" in os.path.basename(path)
+
+
+def _by_looking(log: Log, *, every_secs: float, stop: threading.Event) -> Iterator[Changes]:
+    while not stop.is_set():
+        began = time.perf_counter()
+        changes = log.poll()
+        took_secs = time.perf_counter() - began
+        if changes:
+            yield changes
+        stop.wait(max(every_secs, took_secs / _MOST_LOOKING))
+
+
+def events_work(path: str) -> bool:
+    """Whether the file system that holds `path` tells of every change made to it."""
+    if sys.platform != "linux":
+        return True
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as stream:
+            lines = stream.read().splitlines()
+    except OSError:
+        return False
+    real, best, kind = os.path.realpath(path), -1, ""
+    for line in lines:
+        before, _, after = line.partition(" - ")
+        mount = before.split()[4].encode("latin-1", "backslashreplace").decode("unicode_escape")
+        inside = mount == "/" or real == mount or real.startswith(mount + "/")
+        if inside and len(mount) >= best:
+            best, kind = len(mount), after.split()[0]
+    return kind in _TELLING_FILE_SYSTEMS

@@ -1,0 +1,1 @@
+"""readers: one file for each log format."""

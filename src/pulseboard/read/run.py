@@ -1,0 +1,337 @@
+"""A run: the event files of one directory read as one timeline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pulseboard.core import values as words
+from pulseboard.core.errors import TagNotFound
+from pulseboard.core.note import Note
+from pulseboard.core.series import Series
+from pulseboard.core.table import Table
+from pulseboard.files import kinds, summary
+from pulseboard.files.hparams import hparams_from
+from pulseboard.files.wire import MalformedMessage
+from pulseboard.read.readers.event_file import EventFile
+from pulseboard.read.table import long_table
+from pulseboard.read.timeline import Part, Points, parts_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(slots=True)
+class TagInfo:
+    """One tag of a run."""
+
+    tag: str
+    plugin: str | None = None  # the first that any file names: writers name it once
+    points: int = 0  # orphaned ones included
+    spans: int = 0
+    bytes: int = 0
+    whats: set[int] = field(default_factory=set)
+
+    @property
+    def kinds(self) -> list[str]:
+        """What the tag holds; more than one only where two writers used the same tag."""
+        found = [kinds.SCALAR] if self.points else []
+        return list(dict.fromkeys(found + [kinds.kind_of(what, self.plugin) for what in sorted(self.whats)]))
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """A session start in the files: earlier points at or after `step` are orphaned."""
+
+    step: int
+    wall_time: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarStats:
+    """A scalar tag in one line. Minimum and maximum are over finite values, NaN where there are none."""
+
+    tag: str
+    count: int
+    nan_count: int
+    inf_count: int
+    min: float
+    max: float
+    last: float
+    first_step: int
+    last_step: int
+    max_step: int
+    first_wall: float
+    last_wall: float
+
+
+class Run(Table):
+    """One run of a log directory. Reads what is asked for from the columns that are loaded."""
+
+    def __init__(self, name: str, *, aliases: tuple[str, ...], directory: str, files: list[EventFile]) -> None:
+        self.name = name
+        self.aliases = aliases
+        self.directory = directory
+        self.files = files
+        self._index: dict[str, TagInfo] = {}
+        self._index_at: object = None
+        self._undecoded: dict[tuple[str, int], Note] = {}
+
+    def __repr__(self) -> str:
+        return f"Run({self.name!r}, {len(self.tags())} tags, {self.points} points)"
+
+    # ---- what is there
+
+    def infos(self) -> dict[str, TagInfo]:
+        """Every tag, in order of appearance."""
+        at = [(file.log.generation, file.log.offset) for file in self.files]
+        if at != self._index_at:
+            index: dict[str, TagInfo] = {}
+            for file in self.files:
+                for tag, entry in file.tags().items():
+                    info = index.setdefault(tag, TagInfo(tag))
+                    info.plugin = entry.plugin if info.plugin is None else info.plugin
+                    info.points += entry.points
+                    info.spans += entry.spans
+                    info.bytes += entry.bytes
+                    info.whats.update(kinds.whats_of(entry.whats))
+            self._index, self._index_at = index, at
+        return self._index
+
+    def tags(self, kind: str | None = None) -> list[str]:
+        """The tags of a kind ('scalar', 'histogram', 'text', …), or all."""
+        return [tag for tag, info in self.infos().items() if kind is None or kind in info.kinds]
+
+    def kinds(self) -> list[str]:
+        """The kinds of data the run has; a plugin nobody has heard of goes by its own name."""
+        return list(dict.fromkeys(kind for info in self.infos().values() for kind in info.kinds))
+
+    def _info(self, tag: str, kind: str) -> TagInfo:
+        info = self.infos().get(tag)
+        if info is None or kind not in info.kinds:
+            raise TagNotFound(tag, run=self.name, kind=kind, known=self.tags(kind))
+        return info
+
+    # ---- scalars
+
+    def series(self, tag: str, *, orphans: bool = False) -> Series:
+        """The points of a scalar tag. With `orphans`, also those a restart took the place of, marked."""
+        info = self._info(tag, kinds.SCALAR)
+        by_span = any(kinds.kind_of(what, info.plugin) == kinds.SCALAR for what in info.whats)
+        found: list[Points] = []
+        for part in parts_of(tag, self.files):
+            found.append(part.points())
+            if by_span and part.entry.spans:
+                found.append(self._points_by_span(part, info))
+        return _joined(tag, found, orphans=orphans)
+
+    def _points_by_span(self, part: Part, info: TagInfo) -> Points:
+        """Scalars whose plugin only another file of the run names, so that the kernel kept them as spans."""
+        import numpy as np
+
+        spans = part.spans()
+        numbers: list[float] = []
+        taken: list[int] = []
+        for i, raw in enumerate(part.file.read(spans.places())):
+            what = int(spans.whats[i])
+            if kinds.kind_of(what, info.plugin) != kinds.SCALAR:
+                continue
+            try:
+                tensor = summary.decode_value(kinds.TENSOR, raw, b"", step=0, wall_time=0.0, what=what)
+                numbers.append(float(tensor.array.reshape(())))
+                taken.append(i)
+            except (MalformedMessage, ValueError, TypeError) as error:
+                self._leave_out(part.file, info.tag, int(spans.offsets[i]), error)
+        return Points(spans.steps[taken], spans.wall_times[taken], np.array(numbers), spans.orphaned[taken])
+
+    def stats(self) -> Iterator[ScalarStats]:
+        """Each scalar tag in one line, orphaned points left out."""
+        alone = len(self.files) == 1 and not self.files[0].log.restarts() and not self.files[0].log.unversioned
+        for tag in self.tags(kinds.SCALAR):
+            if alone and not self.infos()[tag].spans:
+                yield _stats_from_kernel(self.files[0], tag)
+            else:
+                yield _stats_of(self.series(tag))
+
+    # ---- everything else
+
+    def values(self, tag: str, *, kind: str, orphans: bool = False) -> list[Any]:
+        """The tag's values of one kind, decoded, in the order they were logged.
+
+        A value that cannot be decoded is left out and noted in `notes`.
+        """
+        info = self._info(tag, kind)
+        metadata = self._metadata(tag)
+        out: list[Any] = []
+        for part in parts_of(tag, self.files):
+            spans = part.spans()
+            places = spans.places()
+            fitting = {what for what in info.whats if kinds.kind_of(what, info.plugin) == kind}
+            picked = [
+                i
+                for i, what in enumerate(spans.whats.tolist())
+                if what in fitting and (orphans or not spans.orphaned[i])
+            ]
+            for i, raw in zip(picked, part.file.read([places[i] for i in picked]), strict=True):
+                try:
+                    out.append(
+                        summary.decode_value(
+                            kind,
+                            raw,
+                            metadata,
+                            step=int(spans.steps[i]),
+                            wall_time=float(spans.wall_times[i]),
+                            what=int(spans.whats[i]),
+                        )
+                    )
+                except MalformedMessage as error:
+                    self._leave_out(part.file, tag, places[i][0], error)
+        return out
+
+    def histograms(self, tag: str) -> list[words.Histogram]:
+        """The tag's histograms, legacy and tensor form alike."""
+        return self.values(tag, kind="histogram")
+
+    def images(self, tag: str) -> list[words.Image]:
+        """The tag's images, still encoded."""
+        return self.values(tag, kind="image")
+
+    def audio(self, tag: str) -> list[words.Audio]:
+        """The tag's audio clips, still encoded."""
+        return self.values(tag, kind="audio")
+
+    def texts(self, tag: str) -> list[words.Text]:
+        """The tag's texts."""
+        return self.values(tag, kind="text")
+
+    def hparams(self) -> words.HParams | None:
+        """The run's hyperparameters, joined from its session records; None where there are none."""
+        records = [record for tag in self.tags("hparams") for record in self.values(tag, kind="hparams")]
+        return hparams_from(records) if records else None
+
+    def _metadata(self, tag: str) -> bytes:
+        for file in self.files:
+            entry = file.tags().get(tag)
+            if entry is not None and entry.meta_length:
+                return file.read([(entry.meta_offset, entry.meta_length)])[0]
+        return b""
+
+    def _leave_out(self, file: EventFile, tag: str, byte: int, error: Exception) -> None:
+        what = f"Left out a value of tag {tag!r} that cannot be decoded: {error}."
+        self._undecoded[file.path, byte] = Note("damage", what, file.path, byte)
+
+    # ---- the run as a whole
+
+    @property
+    def points(self) -> int:
+        """Scalar points in the files, orphaned ones included."""
+        return sum(file.log.points for file in self.files)
+
+    @property
+    def size_bytes(self) -> int:
+        """The event files' bytes on disk."""
+        return sum(file.seen.size for file in self.files if file.seen)
+
+    def bytes_by_kind(self) -> dict[str, int]:
+        """The event files' bytes by kind of data; `other` is version records, session marks and damage.
+
+        For archived files these are the bytes before compression.
+        """
+        out: dict[str, int] = {}
+        for info in self.infos().values():
+            kind = info.kinds[0] if info.kinds else "other"
+            out[kind] = out.get(kind, 0) + info.bytes
+        whole = sum(f.log.offset if f.archived else f.seen.size if f.seen else 0 for f in self.files)
+        if rest := whole - sum(out.values()):
+            out["other"] = out.get("other", 0) + rest
+        return out
+
+    @property
+    def started(self) -> float:
+        """Wall time of the first event, seconds since 1970; NaN where no event was read."""
+        return min((w for f in self.files if not math.isnan(w := f.log.first_wall)), default=math.nan)
+
+    @property
+    def ended(self) -> float:
+        """Wall time of the last event so far; NaN where no event was read."""
+        return max((w for f in self.files if not math.isnan(w := f.log.last_wall)), default=math.nan)
+
+    @property
+    def last_active(self) -> float:
+        """When the run last moved: its last event, or where there is none, its files' last change."""
+        if not math.isnan(ended := self.ended):
+            return ended
+        return max((f.seen.mtime_ns / 1e9 for f in self.files if f.seen), default=0.0)
+
+    def restarts(self) -> list[Restart]:
+        """The session starts in the files."""
+        return [Restart(step, wall) for file in self.files for step, wall, _ in file.log.restarts()]
+
+    def notes(self) -> list[Note]:
+        """What is wrong with the run's files."""
+        return [note for file in self.files for note in file.notes()] + list(self._undecoded.values())
+
+    def columns(self) -> dict[str, Any]:
+        """One long table of all scalars: `tag`, `step`, `wall_time`, `value`."""
+        return long_table(({"tag": tag}, self.series(tag)) for tag in self.tags(kinds.SCALAR))
+
+    def settle(self) -> None:
+        """Read again the files whose restarts depend on the files before them.
+
+        Only those without a version record do; each was read as if it stood alone.
+        """
+        state = (0.0, -1)
+        for file in self.files:
+            if file.log.unversioned and file.log.started_from != state:
+                file.log.reset(*state)
+                file.load()
+            if file.log.events:
+                state = file.log.state
+
+
+def _joined(tag: str, parts: list[Points], *, orphans: bool) -> Series:
+    import numpy as np
+
+    def column(name: str) -> NDArray[Any]:
+        arrays = [getattr(part, name) for part in parts]
+        return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+    steps, wall_times, values, orphaned = map(column, ("steps", "wall_times", "values", "orphaned"))
+    if not orphans and orphaned.any():
+        keep = ~orphaned
+        steps, wall_times, values, orphaned = steps[keep], wall_times[keep], values[keep], orphaned[keep]
+    return Series(tag, steps, wall_times, values, orphaned)
+
+
+def _stats_from_kernel(file: EventFile, tag: str) -> ScalarStats:
+    n, nan, inf, low, high, last, first_wall, last_wall, first_step, last_step, _, max_step = file.log.stats(
+        file.tags()[tag].index
+    )
+    return ScalarStats(tag, n, nan, inf, low, high, last, first_step, last_step, max_step, first_wall, last_wall)
+
+
+def _stats_of(series: Series) -> ScalarStats:
+    import numpy as np
+
+    n = len(series)
+    if not n:
+        return ScalarStats(series.tag, 0, 0, 0, math.nan, math.nan, math.nan, 0, 0, 0, math.nan, math.nan)
+    values, steps = series.values, series.steps
+    finite = values[np.isfinite(values)]
+    nan = int(np.isnan(values).sum())
+    return ScalarStats(
+        series.tag,
+        n,
+        nan,
+        n - len(finite) - nan,
+        float(finite.min()) if len(finite) else math.nan,
+        float(finite.max()) if len(finite) else math.nan,
+        float(values[-1]),
+        int(steps[0]),
+        int(steps[-1]),
+        int(steps.max()),
+        float(series.wall_times[0]),
+        float(series.wall_times[-1]),
+    )
