@@ -31,7 +31,7 @@ native: $(VENV)/.user  ## build the compiled kernel in place
 # ---- commands
 
 demo: $(VENV)/.user  ## train something small, then look at it with pulseboard
-	@$(BIN)/python -m pulseboard.cli.demo
+	@trainers/demo.sh $(BIN)
 
 test: check $(VENV)/.dev  ## what CI runs: the checks, then the tests
 	$(BIN)/python -m pytest

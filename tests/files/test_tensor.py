@@ -56,7 +56,9 @@ def assert_same(got: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> None:
 def test_values_one_by_one_read_as_they_were_stored(name: str, data: st.DataObject) -> None:
     field, dtype = FIELDS[name]
     array = data.draw(hnp.arrays(dtype, SHAPES))
-    assert_same(read(TensorProto(dtype=name, tensor_shape=shape_of(*array.shape), **{field: array.ravel().tolist()})), array)
+    assert_same(
+        read(TensorProto(dtype=name, tensor_shape=shape_of(*array.shape), **{field: array.ravel().tolist()})), array
+    )
 
 
 @pytest.mark.parametrize("name", [*FIELDS, "DT_HALF", "DT_COMPLEX64", "DT_COMPLEX128"])
@@ -64,10 +66,13 @@ def test_values_one_by_one_read_as_they_were_stored(name: str, data: st.DataObje
 def test_content_reads_as_it_was_stored(name: str, data: st.DataObject) -> None:
     others = {"DT_HALF": np.float16, "DT_COMPLEX64": np.complex64, "DT_COMPLEX128": np.complex128}
     array = data.draw(hnp.arrays(FIELDS[name][1] if name in FIELDS else others[name], SHAPES))
-    assert_same(read(TensorProto(dtype=name, tensor_shape=shape_of(*array.shape), tensor_content=array.tobytes())), array)
+    assert_same(
+        read(TensorProto(dtype=name, tensor_shape=shape_of(*array.shape), tensor_content=array.tobytes())), array
+    )
 
 
-@given(hnp.arrays(st.sampled_from([np.float16, np.complex64, np.complex128, np.uint64, np.bool_]), SHAPES))
+# Not uint32 and uint64: those TensorBoard writes and cannot read.
+@given(hnp.arrays(st.sampled_from([np.float16, np.float32, np.int8, np.complex64, np.complex128, np.bool_]), SHAPES))
 def test_what_tensorboard_writes_reads_as_tensorboard_reads_it(array: np.ndarray[Any, Any]) -> None:
     proto = tensor_util.make_tensor_proto(array)
     assert_same(read(proto), tensor_util.make_ndarray(proto))
@@ -128,7 +133,10 @@ def test_the_last_value_stands_for_the_missing_ones(stored: list[int]) -> None:
     got = read(TensorProto(dtype="DT_INT32", tensor_shape=shape_of(2, 2), int_val=stored))
     assert got.ravel().tolist() == (stored + [stored[-1] if stored else 0] * 4)[:4]
     text = TensorProto(dtype="DT_STRING", tensor_shape=shape_of(3), string_val=[str(v).encode() for v in stored])
-    assert read(text).tolist() == ([str(v).encode() for v in stored] + [str(stored[-1]).encode() if stored else b""] * 3)[:3]
+    assert (
+        read(text).tolist()
+        == ([str(v).encode() for v in stored] + [str(stored[-1]).encode() if stored else b""] * 3)[:3]
+    )
 
 
 def test_without_a_shape_one_value_is_a_scalar_and_several_are_a_list() -> None:
@@ -155,19 +163,19 @@ def test_types_have_the_names_tensorflow_gives_them() -> None:
 @pytest.mark.parametrize(
     ("proto", "problem"),
     [
-        (TensorProto(dtype="DT_FLOAT", tensor_shape=shape_of(1 << 60), float_val=[1]), "claims 1152921504606846976 elements"),
-        (TensorProto(dtype="DT_FLOAT", tensor_shape=shape_of(*[1 << 62] * 9)), r"claims \d+ elements .*x\.\.\.\) and stores 0"),
+        (TensorProto(dtype="DT_FLOAT", tensor_shape=shape_of(1 << 60), float_val=[1]), "claims 1152921504606846976"),
+        (TensorProto(dtype="DT_FLOAT", tensor_shape=shape_of(*[1 << 62] * 9)), r"claims \d+ elements .*x\.\.\.\) and"),
         (TensorProto(dtype="DT_FLOAT", tensor_shape=shape_of(MAX_FILLED + 1), float_val=[1]), "must store them all"),
         (TensorProto(dtype="DT_STRING", tensor_shape=shape_of(1 << 40), string_val=[b"a"]), "must store them all"),
         (TensorProto(dtype="DT_STRING", tensor_shape=shape_of(1 << 40), tensor_content=b"\0" * 9), "cut off"),
-        (TensorProto(dtype="DT_STRING", tensor_shape=shape_of(1), tensor_content=b"\x05abc"), "Strings of 5 bytes stand in 3"),
+        (TensorProto(dtype="DT_STRING", tensor_shape=shape_of(1), tensor_content=b"\x05abc"), "5 bytes stand in 3"),
         (TensorProto(dtype="DT_FLOAT", tensor_shape=shape_of(*[1] * 33), float_val=[1]), "has 33 dimensions"),
         (TensorProto(dtype="DT_FLOAT", tensor_shape=shape_of(0, 1 << 62, 1 << 62)), "No array has the shape"),
         (TensorProto(dtype="DT_FLOAT", tensor_shape=shape_of(-1), float_val=[1]), "not fully known"),
         (TensorProto(dtype="DT_FLOAT", tensor_shape=TensorShapeProto(unknown_rank=True)), "not fully known"),
         (TensorProto(dtype="DT_FLOAT", tensor_shape=shape_of(2), float_val=[1, 2, 3]), "of 2 elements .* stores 3"),
         (TensorProto(dtype="DT_FLOAT", tensor_shape=shape_of(2), tensor_content=b"1234"), "of 2 elements .* stores 1"),
-        (TensorProto(dtype="DT_FLOAT", tensor_shape=shape_of(2), tensor_content=b"12345"), "5 bytes are no whole number"),
+        (TensorProto(dtype="DT_FLOAT", tensor_shape=shape_of(2), tensor_content=b"12345"), "5 bytes are no whole"),
         (TensorProto(dtype="DT_COMPLEX64", scomplex_val=[1, 2, 3]), "no imaginary part"),
         (TensorProto(dtype="DT_VARIANT"), "DT_VARIANT holds no numbers"),
         (TensorProto(), "DT_INVALID holds no numbers"),
@@ -190,7 +198,8 @@ def test_tensorboard_reads_the_arrays_we_write(array: np.ndarray[Any, Any]) -> N
     data = tensor_bytes(array)
     native = array.astype(array.dtype.newbyteorder("="))
     assert_same(read_tensor(Message(data)), native)
-    assert tensor_util.make_ndarray(TensorProto.FromString(data)).tobytes() == native.tobytes()
+    if array.size:
+        assert tensor_util.make_ndarray(TensorProto.FromString(data)).tobytes() == native.tobytes()
 
 
 @given(hnp.arrays(np.object_, SHAPES, elements=st.binary() | st.text()))

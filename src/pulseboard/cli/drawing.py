@@ -36,20 +36,23 @@ def _level(v: float, low: float, high: float, levels: int) -> int:
     return min(levels - 1, int((v - low) / (high - low) * levels))
 
 
-def chart(series: Series, *, width: int = 72, height: int = 12) -> str:
+def chart(series: Series, *, width: int = 72, height: int = 12, log: bool = False) -> str:
     """A line chart over steps, with every point's column: a one-step spike shows as a line.
 
-    Columns that hold NaN or infinities are marked × on the bottom edge.
+    Columns that hold what cannot be drawn (NaN, infinities; with `log`, zero and less) are marked ×
+    on the bottom edge.
     """
     import numpy as np
 
-    values, steps = series.values, series.steps
+    steps = series.steps
+    with np.errstate(all="ignore"):
+        values = np.log10(series.values) if log else series.values
     finite = np.isfinite(values)
     if not finite.any():
-        return f"(no finite value among {len(values)} points)" if len(values) else "(no points)"
+        return f"(no value that can be drawn among {len(values)} points)" if len(values) else "(no points)"
     low, high = float(values[finite].min()), float(values[finite].max())
     first, last = int(steps.min()), int(steps.max())
-    labels = [f"{high:.5g}", f"{(low + high) / 2:.5g}", f"{low:.5g}"]
+    labels = [f"{10**v if log else v:.5g}" for v in (high, (low + high) / 2, low)]
     margin = max(map(len, labels))
     columns, rows = (width - margin - 2) * 2, height * 4
 

@@ -1,6 +1,6 @@
-"""files: the disk contract. Names and layout of a run, the wire format, and what each logged value means.
+"""files: the disk contract. Names and layout of a run, archives, the wire format, and what each value means.
 
-Bytes in, the words of core out, and back. Never does I/O beyond asking whether a path exists, keeps
-no state, trusts no length or shape that a file states, and needs no protobuf library. NumPy is
-loaded when the first array is decoded.
+Decoding is bytes in, the words of core out, and back. It never does I/O, keeps no state, trusts no
+length or shape that a file states, and needs no protobuf library. NumPy is loaded when the first
+array is decoded. Only archive.py touches the disk beyond asking whether a path exists.
 """

@@ -40,6 +40,9 @@ FORMS = {
     23: Form("<u8", 17, VARINT),
 }
 
+INTEGER_FIELDS = (7, 10, 16, 17)
+"""The fields of TensorProto for int32 and shorter, int64, uint32 and uint64."""
+
 NUMBERS = {
     "f4": 1,
     "f8": 2,

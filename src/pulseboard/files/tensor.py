@@ -155,7 +155,11 @@ def _from_fields(tensor: Message, *, dtype: int) -> NDArray[Any]:
     import numpy as np
 
     form = FORMS[dtype]
-    packed = tensor.packed(form.field, wire=form.wire)
+    field = form.field
+    if field in INTEGER_FIELDS and not tensor.has(field):
+        # torch's add_tensor keeps uint8 where uint32 belongs; read as absent, it would be all zeros.
+        field = next(filter(tensor.has, INTEGER_FIELDS), field)
+    packed = tensor.packed(field, wire=form.wire)
     if form.wire != VARINT:
         code = np.dtype(form.code)
         if len(packed) % code.itemsize:

@@ -6,6 +6,9 @@ back as bytes-like memory that numpy wraps without copying, so that reading need
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -117,6 +120,17 @@ cdef extern from "events.h" nogil:
     uint64_t pb_held_bytes(const pb_log *)
     void pb_load(pb_log *, const char *path, pb_scratch *)
     void pb_batch_work(pb_batch *)
+
+cdef extern from "encode.h" nogil:
+    ctypedef struct pb_buffer:
+        size_t n
+    void pb_buffer_free(pb_buffer *)
+    int pb_scalars_begin(pb_buffer *, int64_t step, double wall)
+    int pb_scalars_add(pb_buffer *, const char *tag, size_t tag_len, float value)
+    int pb_scalars_end(pb_buffer *)
+    void pb_scalars_abandon(pb_buffer *)
+    int pb_record_add(pb_buffer *, const uint8_t *payload, size_t n)
+    int pb_buffer_write(pb_buffer *, int fd, uint64_t *offset)
 
 # How a file ended (EventLog.end); events.h says what each means.
 END_CLEAN, END_TORN, END_BAD_LENGTH, END_HUGE, END_ERRNO, END_NOT_A_FILE, END_NO_MEMORY = range(7)
@@ -415,3 +429,79 @@ cdef class Batch:
     def done(self) -> int:
         """Files read so far."""
         return self.batch.done
+
+
+cdef class EventWriter:
+    """Records to an open file. `scalars` and `record` queue; `write` hands all that waits to the system.
+
+    Calls are made with the GIL held and never let go of it: a write to the page cache takes less time
+    than getting the GIL back from a busy thread may.
+    """
+
+    cdef pb_buffer buffer
+    cdef uint64_t _offset
+    cdef int fd
+
+    def __cinit__(self, int fd, uint64_t offset=0):
+        self.fd = fd
+        self._offset = offset
+
+    def __dealloc__(self):
+        pb_buffer_free(&self.buffer)
+
+    def scalars(self, dict values not None, int64_t step, double wall, convert) -> list:
+        """Queue one Event of all scalars. What is neither float nor int goes through `convert(value)`,
+        which gives a float, or None to leave it out; those left out are returned as (tag, value)."""
+        cdef double number
+        cdef Py_ssize_t tag_len
+        cdef const char *tag
+        cdef list left = None
+        cdef size_t added = 0
+        if not pb_scalars_begin(&self.buffer, step, wall):
+            raise MemoryError
+        try:
+            for name, value in values.items():
+                if PyFloat_CheckExact(value):
+                    number = PyFloat_AS_DOUBLE(value)
+                elif PyLong_CheckExact(value):
+                    number = PyLong_AsDouble(value)
+                else:
+                    got = convert(value)
+                    if got is None:
+                        if left is None:
+                            left = []
+                        left.append((name, value))
+                        continue
+                    number = got
+                tag = PyUnicode_AsUTF8AndSize(name, &tag_len)
+                if not pb_scalars_add(&self.buffer, tag, tag_len, <float>number):
+                    raise MemoryError
+                added += 1
+            if added and not pb_scalars_end(&self.buffer):
+                raise MemoryError
+        except BaseException:
+            pb_scalars_abandon(&self.buffer)
+            raise
+        if not added:
+            pb_scalars_abandon(&self.buffer)
+        return left
+
+    def record(self, const uint8_t[::1] payload not None) -> None:
+        """Queue one Event that is encoded already."""
+        cdef size_t n = payload.shape[0]
+        if not pb_record_add(&self.buffer, &payload[0] if n else NULL, n):
+            raise MemoryError
+
+    def write(self) -> int:
+        """Hand what waits to the system: 0, or errno, and then all of it still waits."""
+        return pb_buffer_write(&self.buffer, self.fd, &self._offset)
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that wait."""
+        return self.buffer.n
+
+    @property
+    def offset(self) -> int:
+        """Bytes in the file."""
+        return self._offset

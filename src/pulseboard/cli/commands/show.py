@@ -21,6 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_choice(parser)
     parser.add_argument("-c", "--chart", action="store_true", help="draw each scalar as a chart over its steps")
+    parser.add_argument("-l", "--log", action="store_true", help="with --chart: values on a logarithmic scale")
     parser.add_argument("--orphans", action="store_true", help="also points that a restart took the place of")
 
 
@@ -63,7 +64,7 @@ def _print(run: Run, args: argparse.Namespace) -> None:
             series = run.series(tag, orphans=args.orphans)
             last = wording.value(float(series.values[-1])) if len(series) else "-"
             console.print(Text.assemble("\n", (tag, "bold"), f"  {wording.plural(len(series), 'point')}, last {last}"))
-            console.print(Text(drawing.chart(series, width=width), style="cyan"))
+            console.print(Text(drawing.chart(series, width=width, log=args.log), style="cyan"))
     elif scalars:
         numbers = ("points", "last", "min", "max", "steps", "ran for")
         table = terminal.table("scalar", *numbers, "curve", right=numbers, fold=("scalar",))
