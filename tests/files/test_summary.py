@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.histogram_pb2 import HistogramProto
 from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
+from tensorboard.compat.proto.tensor_pb2 import TensorProto
+from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 from tensorboard.plugins.custom_scalar import layout_pb2
 from tensorboard.plugins.hparams import plugin_data_pb2
 from tensorboard.util import tensor_util
@@ -150,17 +152,23 @@ def test_damaged_values_are_at_worst_malformed(index: int, data: st.DataObject) 
 
 
 @pytest.mark.parametrize("plugin", [None, *PLUGINS])
-def test_a_few_bytes_cannot_ask_for_much_memory(plugin: str | None) -> None:
-    for dtype in ("DT_FLOAT", "DT_STRING", "DT_BOOL", "DT_HALF"):
-        proto = Summary.Value(tag="t")
-        proto.tensor.dtype = tensor_util.tensor_pb2.TensorProto(dtype=dtype).dtype
-        for size in (1 << 20, 1 << 20, 1 << 20):
-            proto.tensor.tensor_shape.dim.add(size=size)
+@pytest.mark.parametrize("shape", [(1 << 60,), (1 << 24,), (1 << 20, 3), (6, 1 << 20), (1 << 10,), (300, 3), (6, 100)])
+def test_a_few_bytes_cannot_ask_for_much_memory(plugin: str | None, shape: tuple[int, ...]) -> None:
+    for name, field, stored in (
+        ("DT_FLOAT", "float_val", []),
+        ("DT_FLOAT", "float_val", [1.0, 2.0]),
+        ("DT_COMPLEX128", "dcomplex_val", [1.0, 2.0]),
+        ("DT_BOOL", "bool_val", [True]),
+        ("DT_HALF", "half_val", [1, 2]),
+        ("DT_STRING", "string_val", [b"1"]),
+    ):
+        proto = Summary.Value(tag="t", tensor=TensorProto(dtype=name, **{field: stored}))
+        proto.tensor.tensor_shape.dim.extend(TensorShapeProto.Dim(size=size) for size in shape)
         data = proto.SerializeToString()
         assert len(data) < 50
         tracemalloc.start()
         try:
             attempt(kinds.kind_of(8, plugin), data, b"", what=8)
-            assert tracemalloc.get_traced_memory()[1] < 1 << 20
+            assert tracemalloc.get_traced_memory()[1] < 1 << 18
         finally:
             tracemalloc.stop()

@@ -156,9 +156,11 @@ def test_an_unpacked_number_is_read_as_a_packed_one(dtype, number):
     assert spans == 0
 
 
-@pytest.mark.parametrize(
-    ("dtype", "number"), [case for case in CASES if case.values[0] != types.DT_BFLOAT16 and case.values[1] != 2**53 + 1]
-)
+# TensorBoard's own reader takes neither bfloat16 nor these typed fields.
+UNKNOWN_TO_TENSORBOARD = {types.DT_BFLOAT16, types.DT_UINT32, types.DT_UINT64}
+
+
+@pytest.mark.parametrize(("dtype", "number"), [c for c in CASES if c.values[0] not in UNKNOWN_TO_TENSORBOARD])
 def test_the_number_is_the_one_tensorboard_makes_of_it(dtype, number):
     for proto in (with_content(dtype, number), with_typed_field(dtype, number)):
         assert bits(read(tensor("x", proto))[0][0]) == bits(float(tensor_util.make_ndarray(proto).item()))

@@ -22,7 +22,7 @@ def decode_histogram(value: StoredValue) -> Histogram:
 def _from_tensor(value: StoredValue) -> Histogram:
     import numpy as np
 
-    buckets = value.tensor()
+    buckets = value.tensor_to_copy()
     if buckets.dtype.kind not in "fiu" or (buckets.size and (buckets.ndim != 2 or buckets.shape[1] != 3)):
         raise MalformedMessage(f"A histogram should be k x 3 numbers, not {buckets.dtype} {buckets.shape}", at=0)
     with np.errstate(invalid="ignore"):  # a NaN may be a signalling one

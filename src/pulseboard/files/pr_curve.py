@@ -11,7 +11,7 @@ def decode_pr_curve(value: StoredValue) -> PRCurve:
     """A curve, trimmed as TensorBoard's plugin trims it."""
     import numpy as np
 
-    rows = value.tensor()
+    rows = value.tensor_to_copy()
     if rows.dtype.kind not in "fiu" or rows.ndim != 2 or len(rows) != 6:
         raise MalformedMessage(f"A PR curve should be 6 x n numbers, not {rows.dtype} {rows.shape}", at=0)
     with np.errstate(all="ignore"):  # a NaN may be a signalling one

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pulseboard.files.kinds import IN_TENSOR
-from pulseboard.files.tensor import read_strings, read_tensor
+from pulseboard.files.tensor import MAX_LAID_OUT, read_strings, read_tensor
 from pulseboard.files.wire import BYTES, MalformedMessage, Message
 
 if TYPE_CHECKING:
@@ -61,8 +61,12 @@ class StoredValue:
         return Message(self.data).message(self.what)
 
     def tensor(self) -> NDArray[Any]:
-        """The value as an array."""
+        """The value as an array. It may be one number seen many times: copy it only within reason."""
         return read_tensor(self._tensor_message())
+
+    def tensor_to_copy(self) -> NDArray[Any]:
+        """The value as an array that is safe to copy, being no larger than the file accounts for."""
+        return read_tensor(self._tensor_message(), max_shared=MAX_LAID_OUT)
 
     def strings(self) -> tuple[tuple[int, ...], list[bytes]]:
         """(shape, items in row-major order) of a value that must be a tensor of strings."""

@@ -11,6 +11,7 @@ from pulseboard.files.dtypes import (
     BOOL,
     FORMS,
     HALF,
+    INTEGER_FIELDS,
     NUMBERS,
     STRING,
     dtype_name,
@@ -27,19 +28,26 @@ if TYPE_CHECKING:
 # Fields of TensorProto beside those of the numbers.
 _DTYPE, _SHAPE, _CONTENT, _STRINGS = 1, 2, 4, 8
 
-# One stored value may stand for a whole tensor, so a few bytes can ask for any amount of memory. Past
-# this many elements a tensor must bring its values along. 16 Mi is a constant 4096 x 4096 matrix, and
-# 128 MiB once someone copies it as float64: more than anyone logs, less than hurts.
-MAX_FILLED = 1 << 24
-# A string costs an object where a number costs 8 bytes, and nobody logs long lists of one string.
-MAX_FILLED_STRINGS = 1 << 16
+# TensorFlow lets the last stored value stand for all that follow, so a few bytes can claim any number
+# of elements, and a small file can make thousands of such claims. Where one value stands for the whole
+# tensor it is shared and takes no memory: the limit, a constant 4096 x 4096 matrix, is for those who
+# will copy it. Where elements are laid out, they stay in proportion to what the file stores.
+MAX_SHARED = 1 << 24
+MAX_LAID_OUT = 1 << 10
+_LAID_OUT_TIMES = 16
+# An array of a billion empty rows has no elements, and still breaks whoever makes a list of it.
+_MAX_EMPTY_ROWS = 1 << 16
 
 # NumPy 1 has no more, and TensorFlow's own operations stop at 8.
 _MAX_RANK = 32
 
 
-def read_tensor(tensor: Message) -> NDArray[Any]:
-    """A TensorProto as a read-only array; bfloat16 as float32, strings as an object array of bytes."""
+def read_tensor(tensor: Message, *, max_shared: int = MAX_SHARED) -> NDArray[Any]:
+    """A TensorProto as a read-only array; bfloat16 as float32, strings as an object array of bytes.
+
+    Whoever copies the array into memory passes MAX_LAID_OUT as the most elements that one stored
+    value may stand for.
+    """
     import numpy as np
 
     dtype = _dtype_of(tensor)
@@ -53,7 +61,8 @@ def read_tensor(tensor: Message) -> NDArray[Any]:
     content = tensor.blob(_CONTENT)
     numbers = _from_content(content, dtype=dtype, at=tensor.start) if content else _from_fields(tensor, dtype=dtype)
     shape = _shape_of(tensor, stored=len(numbers))
-    count = _count(shape, stored=len(numbers), limit=MAX_FILLED, exact=bool(content), at=tensor.start)
+    limit = max_shared if len(numbers) <= 1 else _most_laid_out(len(numbers))
+    count = _count(shape, stored=len(numbers), limit=limit, exact=bool(content), at=tensor.start)
     return _shaped(_filled(numbers, count=count), shape=shape, at=tensor.start)
 
 
@@ -65,7 +74,8 @@ def read_strings(tensor: Message) -> tuple[tuple[int, ...], list[bytes]]:
     content = tensor.blob(_CONTENT)
     items = _strings_from_content(content, tensor=tensor) if content else tensor.blobs(_STRINGS)
     shape = _shape_of(tensor, stored=len(items))
-    count = _count(shape, stored=len(items), limit=MAX_FILLED_STRINGS, exact=bool(content), at=tensor.start)
+    limit = _most_laid_out(len(items))
+    count = _count(shape, stored=len(items), limit=limit, exact=bool(content), at=tensor.start)
     return shape, items + [items[-1] if items else b""] * (count - len(items))
 
 
@@ -102,15 +112,18 @@ def _brief(shape: tuple[int, ...] | None) -> str:
     return "x".join(map(str, shape[:8])) + ("x..." if len(shape) > 8 else "")
 
 
+def _most_laid_out(stored: int) -> int:
+    return max(MAX_LAID_OUT, _LAID_OUT_TIMES * stored)
+
+
 def _count(shape: tuple[int, ...], *, stored: int, limit: int, exact: bool, at: int) -> int:
     """The elements of a shape, if so many may come from what is stored."""
     count = math.prod(shape)
-    if stored > count or (exact and stored < count):
-        raise MalformedMessage(f"A tensor of {count} elements ({_brief(shape)}) stores {stored}", at=at)
-    if count > max(stored, limit):
-        what = f"A tensor claims {count} elements ({_brief(shape)}) and stores {stored}"
-        raise MalformedMessage(f"{what}; beyond {limit} it must store them all", at=at)
-    return count
+    if (stored <= count <= limit and not exact) or stored == count:
+        return count
+    claim = f"A tensor claims {count if count < 1 << 64 else 'over 2**64'} elements ({_brief(shape)})"
+    rest = f"; only up to {limit} may be left out" if count > limit and not exact else ""
+    raise MalformedMessage(f"{claim} and stores {stored}{rest}", at=at)
 
 
 def _filled(values: NDArray[Any], *, count: int) -> NDArray[Any]:
@@ -126,6 +139,8 @@ def _filled(values: NDArray[Any], *, count: int) -> NDArray[Any]:
 
 
 def _shaped(values: NDArray[Any], *, shape: tuple[int, ...], at: int) -> NDArray[Any]:
+    if 0 in shape and math.prod(shape[: shape.index(0)]) > _MAX_EMPTY_ROWS:
+        raise MalformedMessage(f"A tensor is all empty rows ({_brief(shape)})", at=at)
     try:
         array = values.reshape(shape)
     except ValueError as error:  # no element, but sizes beyond what NumPy can count

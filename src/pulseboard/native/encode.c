@@ -98,7 +98,12 @@ int pb_scalars_end(pb_buffer *b) {
     return close_frame(b);
 }
 
-void pb_scalars_abandon(pb_buffer *b) { b->n = b->open_at; }
+int pb_bytes_add(pb_buffer *b, const uint8_t *bytes, size_t n) {
+    if (!reserve(b, n)) return 0;
+    memcpy(b->bytes + b->n, bytes, n);
+    b->n += n;
+    return 1;
+}
 
 int pb_record_add(pb_buffer *b, const uint8_t *payload, size_t n) {
     if (!reserve(b, FRAME_HEAD + n + 4)) return 0;

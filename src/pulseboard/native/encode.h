@@ -16,14 +16,14 @@ typedef struct {
 
 void pb_buffer_free(pb_buffer *b);
 
-/* One record of many scalars. Every call returns 0 when memory ran out, and then the record is as
- * if it had not been begun.
- *
- *   pb_scalars_begin, pb_scalars_add for each, pb_scalars_end. */
+/* One record of many scalars: pb_scalars_begin, pb_scalars_add for each, pb_scalars_end.
+ * Every call that adds returns 0 when memory ran out. */
 int pb_scalars_begin(pb_buffer *b, int64_t step, double wall);
 int pb_scalars_add(pb_buffer *b, const char *tag, size_t tag_len, float value);
 int pb_scalars_end(pb_buffer *b);
-void pb_scalars_abandon(pb_buffer *b);
+
+/* Bytes that are framed already. */
+int pb_bytes_add(pb_buffer *b, const uint8_t *bytes, size_t n);
 
 /* One record of a message that is encoded already. */
 int pb_record_add(pb_buffer *b, const uint8_t *payload, size_t n);

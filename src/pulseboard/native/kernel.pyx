@@ -123,12 +123,14 @@ cdef extern from "events.h" nogil:
 
 cdef extern from "encode.h" nogil:
     ctypedef struct pb_buffer:
+        uint8_t *bytes
         size_t n
+        size_t cap
     void pb_buffer_free(pb_buffer *)
     int pb_scalars_begin(pb_buffer *, int64_t step, double wall)
     int pb_scalars_add(pb_buffer *, const char *tag, size_t tag_len, float value)
     int pb_scalars_end(pb_buffer *)
-    void pb_scalars_abandon(pb_buffer *)
+    int pb_bytes_add(pb_buffer *, const uint8_t *, size_t n)
     int pb_record_add(pb_buffer *, const uint8_t *payload, size_t n)
     int pb_buffer_write(pb_buffer *, int fd, uint64_t *offset)
 
@@ -434,20 +436,29 @@ cdef class Batch:
 cdef class EventWriter:
     """Records to an open file. `scalars` and `record` queue; `write` hands all that waits to the system.
 
-    Calls are made with the GIL held and never let go of it: a write to the page cache takes less time
-    than getting the GIL back from a busy thread may.
+    Calls hold the GIL from beginning to end, so threads may share a writer, and a write to the page
+    cache takes less time than getting the GIL back from a busy thread may. For file systems on which
+    a write can take long, `take` gives the queued bytes to a thread that writes them without the GIL.
     """
 
     cdef pb_buffer buffer
     cdef uint64_t _offset
     cdef int fd
 
-    def __cinit__(self, int fd, uint64_t offset=0):
-        self.fd = fd
-        self._offset = offset
+    def __cinit__(self):
+        self.fd = -1
 
     def __dealloc__(self):
         pb_buffer_free(&self.buffer)
+
+    def attach(self, int fd, uint64_t offset) -> None:
+        """From now on `write` writes to this open file, from this byte on."""
+        self.fd = fd
+        self._offset = offset
+
+    def detach(self) -> None:
+        """From now on records only wait."""
+        self.fd = -1
 
     def scalars(self, dict values not None, int64_t step, double wall, convert) -> list:
         """Queue one Event of all scalars. What is neither float nor int goes through `convert(value)`,
@@ -457,9 +468,12 @@ cdef class EventWriter:
         cdef const char *tag
         cdef list left = None
         cdef size_t added = 0
-        if not pb_scalars_begin(&self.buffer, step, wall):
-            raise MemoryError
+        cdef pb_buffer event  # its own buffer: `convert` is Python, and may log too
+        event.bytes = NULL
+        event.n = event.cap = 0
         try:
+            if not pb_scalars_begin(&event, step, wall):
+                raise MemoryError
             for name, value in values.items():
                 if PyFloat_CheckExact(value):
                     number = PyFloat_AS_DOUBLE(value)
@@ -474,16 +488,14 @@ cdef class EventWriter:
                         continue
                     number = got
                 tag = PyUnicode_AsUTF8AndSize(name, &tag_len)
-                if not pb_scalars_add(&self.buffer, tag, tag_len, <float>number):
+                if not pb_scalars_add(&event, tag, tag_len, <float>number):
                     raise MemoryError
                 added += 1
-            if added and not pb_scalars_end(&self.buffer):
-                raise MemoryError
-        except BaseException:
-            pb_scalars_abandon(&self.buffer)
-            raise
-        if not added:
-            pb_scalars_abandon(&self.buffer)
+            if added:
+                if not pb_scalars_end(&event) or not pb_bytes_add(&self.buffer, event.bytes, event.n):
+                    raise MemoryError
+        finally:
+            pb_buffer_free(&event)
         return left
 
     def record(self, const uint8_t[::1] payload not None) -> None:
@@ -493,8 +505,20 @@ cdef class EventWriter:
             raise MemoryError
 
     def write(self) -> int:
-        """Hand what waits to the system: 0, or errno, and then all of it still waits."""
-        return pb_buffer_write(&self.buffer, self.fd, &self._offset)
+        """Hand what waits to the system: 0, or errno, and then all of it still waits and the file is let
+        go of. Without a file this does nothing."""
+        cdef int error = 0
+        if self.fd >= 0:
+            error = pb_buffer_write(&self.buffer, self.fd, &self._offset)
+            if error:
+                self.fd = -1
+        return error
+
+    def take(self) -> bytes:
+        """Everything that waits, which then no longer does."""
+        out = PyBytes_FromStringAndSize(<char *>self.buffer.bytes, self.buffer.n)
+        self.buffer.n = 0
+        return out
 
     @property
     def waiting(self) -> int:
@@ -502,6 +526,10 @@ cdef class EventWriter:
         return self.buffer.n
 
     @property
+    def attached(self) -> bool:
+        return self.fd >= 0
+
+    @property
     def offset(self) -> int:
-        """Bytes in the file."""
+        """Bytes of the file attached last, once `write` has returned."""
         return self._offset

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from pulseboard.files import mounts
 from pulseboard.read.log import Changes, Log
 
 if TYPE_CHECKING:
     from watchfiles import Change
 
-# Linux tells of changes made by this machine. On a shared file system another machine makes them.
-_TELLING_FILE_SYSTEMS = {
-    "bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "ramfs", "reiserfs", "tmpfs", "xfs", "zfs",
-}  # fmt: skip
 # Events can be lost (a full queue): look for oneself now and then all the same.
 _SAFETY_LOOK_SECS = 30.0
 _GATHER_MILLISECS = 200
@@ -27,7 +23,8 @@ _MOST_LOOKING = 1 / 50
 
 def follow(log: Log, *, every_secs: float, stop: threading.Event) -> Iterator[Changes]:
     """Yield what changes until `stop` is set."""
-    if all(events_work(root.path) for root in log.roots):
+    # A local file system tells of every change; on a shared one another machine makes them.
+    if all(mounts.is_local(root.path) for root in log.roots):
         try:
             yield from _by_events(log, stop=stop)
         except (OSError, RuntimeError):
@@ -79,22 +76,3 @@ def _by_looking(log: Log, *, every_secs: float, stop: threading.Event) -> Iterat
         if changes:
             yield changes
         stop.wait(max(every_secs, took_secs / _MOST_LOOKING))
-
-
-def events_work(path: str) -> bool:
-    """Whether the file system that holds `path` tells of every change made to it."""
-    if sys.platform != "linux":
-        return True
-    try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as stream:
-            lines = stream.read().splitlines()
-    except OSError:
-        return False
-    real, best, kind = os.path.realpath(path), -1, ""
-    for line in lines:
-        before, _, after = line.partition(" - ")
-        mount = before.split()[4].encode("latin-1", "backslashreplace").decode("unicode_escape")
-        inside = mount == "/" or real == mount or real.startswith(mount + "/")
-        if inside and len(mount) >= best:
-            best, kind = len(mount), after.split()[0]
-    return kind in _TELLING_FILE_SYSTEMS

@@ -1,0 +1,122 @@
+"""Following: what new records cost by their bytes, and what a quiet directory costs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from logs import make_small_runs, only_file, record_offsets
+from measure import Sample, fresh
+from plan import Plan
+from report import Check, Part, table
+
+# The large file starts with this share of set a, the small one with a hundredth of that.
+LARGE, SMALL = 0.9, 0.009
+# Twice as slow would mean a cost that is not the new bytes'; less than this is noise.
+SLACK = 1.5
+
+
+def measure(plan: Plan) -> Part:
+    """Polls of a growing file, then polls and idleness of a directory of many runs."""
+    plan.work.mkdir(parents=True, exist_ok=True)
+    source = only_file(plan.data / "a")
+    offsets = record_offsets(source)
+    growth = {
+        name: _poll_growth(plan, source, offsets, share=share) for name, share in (("small", SMALL), ("large", LARGE))
+    }
+    record = source.read_bytes()[offsets[-2] : offsets[-1]].hex()
+    runs = make_small_runs(plan.data, plan.followed_runs, shared=plan.shared)
+    among = _in_copy(plan, runs, lambda copy: fresh("poll_among", str(copy), record))
+    idle = {}
+    for how in ("events", "looking"):
+        arguments = (how, str(plan.idle_secs), str(plan.look_every_secs), record)
+        idle[how] = _in_copy(plan, runs, lambda copy, a=arguments: fresh("idle", str(copy), *a))
+    samples = {"growth": growth, "among": among, "idle": idle}
+    text = "\n\n".join(
+        [
+            "Milliseconds of `log.poll()` after records were appended to one file, medians of "
+            f"{plan.poll_rounds}. The new bytes are about 56 a record.",
+            _growth_table(plan, growth),
+            f"Milliseconds of `log.poll()` in a directory of {plan.followed_runs:,} runs, medians of 10: the cost is "
+            "that of looking at every file, and `told where` is a poll of the one path that an event named.",
+            table(
+                tuple(among["took_ms"]), [[f"{statistics.median(v):.2f}" for v in among["took_ms"].values()]], words=0
+            ),
+            f"CPU time of `log.follow()` over {plan.idle_secs:g} s in that directory while nothing happens, after two "
+            "seconds to settle; then one run grows, and the delay until that is told. The look that events make every "
+            "30 s to be safe lies outside the window and costs one idle poll.",
+            _idle_table(plan, idle),
+        ]
+    )
+    return Part("Following", text, _checks(plan, growth), samples)
+
+
+def _poll_growth(plan: Plan, source: Path, offsets: list[int], *, share: float) -> Sample:
+    # The record from which on the file grows: the first that begins past this share of the bytes.
+    start = next(i for i, at in enumerate(offsets) if at >= share * offsets[-1])
+    pieces, at = [], start
+    for records in plan.new_records * plan.poll_rounds:
+        pieces.append((records, offsets[at + records] - offsets[at]))
+        at += records
+    with tempfile.TemporaryDirectory(dir=plan.work) as into:
+        arguments = (str(source), into, str(offsets[start]), json.dumps(pieces))
+        sample = plan.quiet.take(partial(fresh, "poll_growth", *arguments))
+    return {**sample, "start_bytes": offsets[start]}
+
+
+def _in_copy(plan: Plan, runs: Path, measure_in: Callable[[Path], Sample]) -> Sample:
+    """Measure in a copy of the runs, since the measurement appends to one."""
+    with tempfile.TemporaryDirectory(dir=plan.work) as into:
+        copy = Path(into, "runs")
+        shutil.copytree(runs, copy)
+        return plan.quiet.take(lambda: measure_in(copy))
+
+
+def _ms(growth: dict[str, Sample], name: str, records: int) -> float:
+    return statistics.median(growth[name]["took_ms"][str(records)])
+
+
+def _growth_table(plan: Plan, growth: dict[str, Sample]) -> str:
+    rows = [
+        (f"{growth[name]['start_bytes'] / 1e6:.1f} MB file", *(f"{_ms(growth, name, n):.3f}" for n in plan.new_records))
+        for name in growth
+    ]
+    return table(("new records", *(f"{n:,}" for n in plan.new_records)), rows)
+
+
+def _idle_table(plan: Plan, idle: dict[str, Sample]) -> str:
+    rows = []
+    for how, sample in idle.items():
+        if not sample["works"]:
+            rows.append((how, "this file system tells no events", "-", "-"))
+            continue
+        share = sample["idle_cpu_s"] / plan.idle_secs
+        rows.append((how, f"{sample['idle_cpu_s'] * 1e3:.0f}", f"{share:.2%}", f"{sample['noticed_s']:.2f}"))
+    every = f"looking (every {plan.look_every_secs:g} s)"
+    rows = [(every if row[0] == "looking" else row[0], *row[1:]) for row in rows]
+    return table(("told by", "CPU ms", "of a core", "delay s"), rows)
+
+
+def _checks(plan: Plan, growth: dict[str, Sample]) -> list[Check]:
+    _, some, most = plan.new_records
+    by_size = _ms(growth, "large", some) / _ms(growth, "small", some)
+    by_bytes = _ms(growth, "large", most) / _ms(growth, "large", some)
+    return [
+        Check(
+            f"poll of {some:,} new records: large file over small file",
+            f"{by_size:.2f}",
+            f"at most {SLACK}",
+            by_size <= SLACK,
+        ),
+        Check(
+            f"poll of the large file: {most:,} new records over {some:,}",
+            f"{by_bytes:.1f}",
+            f"at most {10 * SLACK:.0f}",
+            by_bytes <= 10 * SLACK,
+        ),
+    ]
