@@ -34,7 +34,7 @@ def measure(plan: Plan) -> Part:
     among = _in_copy(plan, runs, lambda copy: fresh("poll_among", str(copy), record))
     idle = {}
     for how in ("events", "looking"):
-        arguments = (how, str(plan.idle_secs), str(plan.look_every_secs), record)
+        arguments = (how, str(plan.settle_secs), str(plan.idle_secs), str(plan.look_every_secs), record)
         idle[how] = _in_copy(plan, runs, lambda copy, a=arguments: fresh("idle", str(copy), *a))
     samples = {"growth": growth, "among": among, "idle": idle}
     text = "\n\n".join(
@@ -47,9 +47,9 @@ def measure(plan: Plan) -> Part:
             table(
                 tuple(among["took_ms"]), [[f"{statistics.median(v):.2f}" for v in among["took_ms"].values()]], words=0
             ),
-            f"CPU time of `log.follow()` over {plan.idle_secs:g} s in that directory while nothing happens, after two "
-            "seconds to settle; then one run grows, and the delay until that is told. The look that events make every "
-            "30 s to be safe lies outside the window and costs one idle poll.",
+            f"CPU time of `log.follow()` over {plan.idle_secs:g} s in that directory while nothing happens, after "
+            f"{plan.settle_secs:g} s to settle; then one run grows, and the delay until that is told. The look that "
+            "events make every 30 s to be safe lies outside the window and costs one idle poll.",
             _idle_table(plan, idle),
         ]
     )

@@ -143,15 +143,16 @@ def poll_among(directory: str, record: str) -> dict[str, Any]:
     return {"took_ms": took}
 
 
-def idle(directory: str, how: str, seconds: str, every_secs: str, record: str) -> dict[str, Any]:
+def idle(directory: str, how: str, settle_secs: str, seconds: str, every_secs: str, record: str) -> dict[str, Any]:
     """CPU time of following a directory in which nothing happens, by file-system events or by looking.
 
     At the end one run grows, and the time until that is told shows that the follower was awake.
     """
     import threading
 
-    import pulseboard as pb
     import watchfiles
+
+    import pulseboard as pb
 
     watch, watched = watchfiles.watch, threading.Event()
 
@@ -172,7 +173,7 @@ def idle(directory: str, how: str, seconds: str, every_secs: str, record: str) -
 
     follower = threading.Thread(target=listen)
     follower.start()
-    time.sleep(2)  # watches are set up and the first look is over: their cost is not idleness
+    time.sleep(float(settle_secs))  # watches are set up and the first look is over: their cost is not idleness
     before = time.process_time()
     time.sleep(float(seconds))
     used = time.process_time() - before

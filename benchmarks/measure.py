@@ -20,8 +20,9 @@ HERE = Path(__file__).resolve().parent
 
 Sample = dict[str, Any]
 
-# A sample is taken anew at most this often when other processes disturbed it.
+# A sample that other processes disturbed is taken anew at most this often, and only if it is a short one.
 _RETAKES = 2
+_SHORT_SECS = 10.0
 
 
 class ReaderFailed(Exception):
@@ -38,19 +39,21 @@ class Quiet:
 
     wait_secs: float  # at most, before each sample; 0: never wait, and keep every sample
     level: float  # cores that others may use
+    budget_secs: float = 1200.0  # for all waits together: on a busy machine the benchmark must end all the same
     others: list[float] = field(default_factory=list)  # cores that others used during each sample kept
 
     def wait(self) -> None:
         """Return at a quiet moment, or when `wait_secs` are over."""
-        end = time.monotonic() + self.wait_secs
+        end = time.monotonic() + min(self.wait_secs, self.budget_secs)
         while time.monotonic() < end:
             before = _busy_secs()
             time.sleep(0.5)
             if (_busy_secs() - before) / 0.5 < self.level:
                 return
+            self.budget_secs -= 0.5
 
     def take(self, measure: Callable[[], Sample]) -> Sample:
-        """One sample, taken again where others used more than twice `level` meanwhile."""
+        """One sample, taken again where others used more than twice `level` meanwhile and waiting may help."""
         for attempt in range(_RETAKES + 1):
             self.wait()
             busy, began = _busy_secs(), time.perf_counter()
@@ -60,7 +63,8 @@ class Quiet:
             used = sample["cpu_s"] + time.process_time() - own
             sample["other_cpu"] = max(0.0, _busy_secs() - busy - used) / wall_secs
             # Judged by what others did and never by the figure itself, or the choice would flatter it.
-            if not self.wait_secs or sample["other_cpu"] <= 2 * self.level or attempt == _RETAKES:
+            disturbed = sample["other_cpu"] > 2 * self.level and wall_secs < _SHORT_SECS
+            if not disturbed or not self.wait_secs or self.budget_secs <= 0 or attempt == _RETAKES:
                 break
         self.others.append(sample["other_cpu"])
         return sample

@@ -24,6 +24,7 @@ class Plan:
     followed_runs: int
     new_records: tuple[int, ...]  # appended before a poll, rising, each ten times the one before
     poll_rounds: int
+    settle_secs: float  # before idleness is measured
     idle_secs: float
     look_every_secs: float
 
@@ -43,6 +44,7 @@ def full(bench: Path, *, shared: Path, quiet: Quiet, repeat: int, slow_repeat: i
         followed_runs=1_000,
         new_records=(100, 1_000, 10_000),
         poll_rounds=9,
+        settle_secs=2.0,
         idle_secs=10.0,
         look_every_secs=5.0,  # the default of Log.follow
     )
@@ -63,6 +65,7 @@ def quick(bench: Path, *, shared: Path) -> Plan:
         followed_runs=50,
         new_records=(10, 100, 1_000),
         poll_rounds=3,
+        settle_secs=0.5,
         idle_secs=0.5,
         look_every_secs=0.5,
     )

@@ -15,6 +15,7 @@ from pulseboard.files.wire import (
     FIXED32,
     FIXED64,
     VARINT,
+    MAX_FIELDS,
     MalformedMessage,
     Message,
     bytes_field,
@@ -129,6 +130,27 @@ def test_the_byte_is_counted_from_the_outermost_message() -> None:
 def test_packed_numbers_that_end_halfway_are_malformed(content: bytes, wire: int) -> None:
     with pytest.raises(MalformedMessage, match="Field 5 ends within a number"):
         Message(bytes_field(5, value=content)).packed(5, wire=wire)
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+def test_more_fields_than_any_writer_makes_are_refused_before_they_take_the_memory(depth: int) -> None:
+    many = b"\x0a\x00" * (MAX_FIELDS + 1)
+    with pytest.raises(MalformedMessage, match="more than 4194304 fields"):
+        Message(bytes_field(1, value=many) if depth else many).message(1)
+
+
+def test_fields_are_counted_over_all_messages_within_one() -> None:
+    outer = Message(bytes_field(1, value=b"\x0a\x00" * (MAX_FIELDS // 2)))
+    outer.message(1)
+    with pytest.raises(MalformedMessage, match="more than 4194304 fields"):
+        outer.message(1)
+
+
+def test_numbers_of_a_list_count_as_fields() -> None:
+    with pytest.raises(MalformedMessage, match="fields"):
+        Message(bytes_field(1, value=b"\x01" * (MAX_FIELDS + 1))).integers(1)
+    with pytest.raises(MalformedMessage, match="fields"):
+        Message(bytes_field(1, value=b"\x01" * 4 * (MAX_FIELDS + 1))).singles(1)
 
 
 @given(st.binary(max_size=200))

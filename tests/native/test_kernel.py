@@ -197,6 +197,11 @@ def test_a_first_record_that_is_no_event_leaves_the_first_wall_time_to_the_next(
     assert (log.first_wall, log.last_wall) == (101.0, 102.0)
 
 
+def test_the_first_and_last_wall_times_are_those_of_the_first_and_last_events():
+    log = fed(event_file(version(), *scalars("loss", (1, 0.5), (2, 0.5)), session_start(2, wall_time=7.0)))
+    assert (log.first_wall, log.last_wall) == (1.0, 7.0)
+
+
 def test_a_varint_of_eleven_bytes_is_no_event():
     assert fed(record(b"\x10" + b"\x80" * 9 + b"\x01")).notes()[0] == 0
     assert fed(record(b"\x10" + b"\x80" * 10 + b"\x01")).notes()[0] == 1

@@ -185,8 +185,24 @@ def test_a_shape_of_one_element_is_a_number(dims):
         TensorProto(dtype=types.DT_DOUBLE, tensor_content=b"\0" * 16),
         TensorProto(dtype=types.DT_COMPLEX64, scomplex_val=[1.0, 0.0]),
         TensorProto(dtype=types.DT_FLOAT, float_val=[1.0], tensor_shape=TensorShapeProto(unknown_rank=True)),
+        # Protobuf's shorthand for two equal numbers.
+        TensorProto(
+            dtype=types.DT_FLOAT, float_val=[1.0], tensor_shape=TensorShapeProto(dim=[TensorShapeProto.Dim(size=2)])
+        ),
     ],
-    ids=["two", "none", "words", "empty", "two-unshaped", "other-field", "short", "long", "complex", "unknown-rank"],
+    ids=[
+        "two",
+        "none",
+        "words",
+        "empty",
+        "two-unshaped",
+        "other-field",
+        "short",
+        "long",
+        "complex",
+        "unknown-rank",
+        "two-alike",
+    ],
 )
 def test_a_tensor_that_is_not_one_number_is_kept_as_a_span(proto):
     assert read(tensor("x", proto)) == ([], 1)

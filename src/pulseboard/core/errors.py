@@ -18,6 +18,17 @@ class LogNotFound(PulseboardError):
         super().__init__(f"Cannot read the log: {why}. Check the path: {path}")
 
 
+class NameTaken(PulseboardError, ValueError):
+    """Two log directories would put their runs below the same name, where one hides the other."""
+
+    def __init__(self, name: str, *, paths: tuple[str, str]) -> None:
+        self.name, self.paths = name, paths
+        super().__init__(
+            f"Two log directories go by the name {name!r}. Give one another name with name:path. "
+            f"They are {paths[0]} and {paths[1]}"
+        )
+
+
 class RunNotFound(PulseboardError, KeyError):
     """A run was asked for that the log does not have."""
 

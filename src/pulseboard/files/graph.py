@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -82,7 +81,7 @@ def _attribute(message: Message) -> Any:
 _MANY: dict[int, Callable[[Message], list[Any]]] = {
     2: lambda message: list(message.blobs(2)),
     3: lambda message: list(message.integers(3)),
-    4: lambda message: [item for (item,) in struct.iter_unpack("<f", message.packed(4, wire=FIXED32))],
+    4: lambda message: message.singles(4),
     5: lambda message: [item != 0 for item in message.integers(5)],
     6: lambda message: [dtype_name(item) for item in message.integers(6)],
     7: lambda message: [read_dimensions(item) for item in message.messages(7)],

@@ -11,6 +11,9 @@ RUN_FILE = "run.json"
 EVENTS_DIRECTORY = os.path.join("logs", "tensorboard")
 """Where such a run keeps its event files, below the run's directory."""
 
+RANKS_DIRECTORY = "ranks"
+"""Where ranks other than 0 keep what is their own, each in a directory named for its number."""
+
 ARCHIVED_SUFFIX = ".gz"
 """What an archived event file has behind its name. Plain gzip: `gunzip` brings the file back."""
 

@@ -103,6 +103,8 @@ def _shape_of(tensor: Message, *, stored: int) -> tuple[int, ...]:
         raise MalformedMessage(
             f"A tensor has {len(shape)} dimensions; at most {_MAX_RANK} can be read", at=tensor.start
         )
+    if 0 in shape and math.prod(shape[: shape.index(0)]) > _MAX_EMPTY_ROWS:
+        raise MalformedMessage(f"A tensor is all empty rows ({_brief(shape)})", at=tensor.start)
     return shape
 
 
@@ -122,7 +124,7 @@ def _count(shape: tuple[int, ...], *, stored: int, limit: int, exact: bool, at: 
     if (stored <= count <= limit and not exact) or stored == count:
         return count
     claim = f"A tensor claims {count if count < 1 << 64 else 'over 2**64'} elements ({_brief(shape)})"
-    rest = f"; only up to {limit} may be left out" if count > limit and not exact else ""
+    rest = f"; beyond {limit} elements none may be left out" if count > limit and not exact else ""
     raise MalformedMessage(f"{claim} and stores {stored}{rest}", at=at)
 
 
@@ -139,8 +141,6 @@ def _filled(values: NDArray[Any], *, count: int) -> NDArray[Any]:
 
 
 def _shaped(values: NDArray[Any], *, shape: tuple[int, ...], at: int) -> NDArray[Any]:
-    if 0 in shape and math.prod(shape[: shape.index(0)]) > _MAX_EMPTY_ROWS:
-        raise MalformedMessage(f"A tensor is all empty rows ({_brief(shape)})", at=at)
     try:
         array = values.reshape(shape)
     except ValueError as error:  # no element, but sizes beyond what NumPy can count

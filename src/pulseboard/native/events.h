@@ -40,6 +40,7 @@ typedef struct {
     uint64_t restarts_seen;        /* cuts cover restarts[0 .. restarts_seen) */
     pb_cut *cuts;
     uint32_t cut_n, cut_cap;
+    uint64_t cut_event;            /* the event, by count, whose falling step last cut here */
     int trimmed;                   /* read to its end once: what comes now comes bit by bit */
 } pb_column;
 

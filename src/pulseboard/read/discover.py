@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from pulseboard.core.errors import LogNotFound
+from pulseboard.core.errors import LogNotFound, NameTaken
 from pulseboard.core.note import Note
 from pulseboard.files import layout
+
+# File systems tell time in ticks, of 4 ms on most and up to 2 s on FAT: two changes may share one.
+_TICK_NS = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class FoundDirectory:
 
     path: str
     mtime_ns: int
+    settled: bool  # the time of change was well past, so a later change has another
     files: list[FoundFile] = field(default_factory=list)
     below: list[str] = field(default_factory=list)  # the directories in it
     links: list[str] = field(default_factory=list)  # those of them that are links
@@ -66,6 +71,10 @@ def roots_of(specs: Iterable[str | os.PathLike[str]]) -> list[Root]:
     unnamed = [path for name, path in pairs if name is None]
     if len(pairs) > 1:
         pairs = [(name or _telling(path, unnamed), path) for name, path in pairs]
+    taken: dict[str | None, str] = {}
+    for name, path in pairs:
+        if taken.setdefault(name, path) != path:
+            raise NameTaken(str(name), paths=(taken[name], path))
     return [Root(path, name) for name, path in pairs]
 
 
@@ -78,20 +87,20 @@ def _telling(path: str, among: list[str]) -> str:
     return path
 
 
-def walk(top: str, *, note: Callable[[Note], None]) -> Iterator[FoundDirectory]:
+def walk(top: str, *, root: Root, note: Callable[[Note], None]) -> Iterator[FoundDirectory]:
     """Every directory at or below `top`, links followed, loops left out."""
     stack = [top]
     while stack:
-        found = look(stack.pop(), note=note)
+        found = look(stack.pop(), root=root, note=note)
         if found is not None:
             yield found
             stack.extend(reversed(found.below))
 
 
-def look(path: str, *, note: Callable[[Note], None]) -> FoundDirectory | None:
+def look(path: str, *, root: Root, note: Callable[[Note], None]) -> FoundDirectory | None:
     """One directory, without those below it. None where it is gone or closed to us."""
     try:
-        return _look_into(path)
+        return _look_into(path, root.path)
     except FileNotFoundError:
         return None  # gone between two looks: an ordinary state
     except OSError as error:
@@ -99,8 +108,9 @@ def look(path: str, *, note: Callable[[Note], None]) -> FoundDirectory | None:
         return None
 
 
-def _look_into(path: str) -> FoundDirectory:
-    found = FoundDirectory(path, os.stat(path).st_mtime_ns)
+def _look_into(path: str, root: str) -> FoundDirectory:
+    mtime_ns = os.stat(path).st_mtime_ns
+    found = FoundDirectory(path, mtime_ns, settled=time.time_ns() - mtime_ns > _TICK_NS)
     archived: dict[str, FoundFile] = {}
     with os.scandir(path) as entries:
         for entry in entries:
@@ -119,7 +129,7 @@ def _look_into(path: str) -> FoundDirectory:
                 elif entry.is_dir():
                     if not entry.is_symlink():
                         found.below.append(entry.path)
-                    elif not _leads_back(entry.path):
+                    elif _leads_on(entry.path, root):
                         found.below.append(entry.path)
                         found.links.append(entry.path)
             except OSError:
@@ -138,18 +148,29 @@ def found_file(path: str, stat: os.stat_result) -> FoundFile:
     return FoundFile(path, stat.st_size, stat.st_mtime_ns, (stat.st_dev, stat.st_ino or hash(path)))
 
 
-def _leads_back(link: str) -> bool:
-    """Whether a link leads to a directory that holds it, which would have no end."""
+def _leads_on(link: str, root: str) -> bool:
+    """Whether a link leads to a directory that is not reached without it.
+
+    One that leads to a directory which holds it would have no end. One met behind another link is
+    left out where its target has a path of its own in the log: runs that each link to the one before
+    would otherwise be found once for every chain of links.
+    """
     try:
         target = os.stat(link)
-        parent = os.path.dirname(link)
+        at, inside, tops = os.path.dirname(link), True, []
         while True:
-            if os.path.samestat(target, os.stat(parent or ".")):
-                return True
-            above = os.path.dirname(parent)
-            if above == parent or not parent:
+            if os.path.samestat(target, os.stat(at)):
                 return False
-            parent = above
+            inside = inside and at != root
+            if inside and os.path.islink(at):
+                tops.append(at)
+            if (above := os.path.dirname(at)) == at:
+                break
+            at = above
+        if not tops:
+            return True
+        real = os.path.realpath(link)
+        return not any(real.startswith(os.path.join(os.path.realpath(top), "")) for top in [root, *tops])
     except OSError:
         return False
 
@@ -168,7 +189,8 @@ def runs_in(root: Root, directories: Iterable[FoundDirectory]) -> Iterator[Found
         aliases = [root.name] if root.name and name == f"{root.name}/." else []
         if directory.path.endswith(os.sep + layout.EVENTS_DIRECTORY):
             top = known.get(directory.path.removesuffix(os.sep + layout.EVENTS_DIRECTORY))
-            if top is not None and top.has_run_file:
+            # Event files beside the run.json are a run already, and the short name is theirs.
+            if top is not None and top.has_run_file and not top.is_run:
                 aliases.append(name)
                 name = _join(root.name, os.path.relpath(top.path, root.path))
         yield FoundRun(name, tuple(aliases), directory.path, tuple(directory.files))
@@ -182,5 +204,6 @@ def single_file(root: Root) -> FoundRun:
 
 
 def _join(root_name: str | None, relative: str) -> str:
-    name = relative.replace(os.sep, "/")
+    # A name is shown, exported and put into URLs, so it is text whatever bytes the directory has.
+    name = os.fsencode(relative).decode("utf-8", "backslashreplace").replace(os.sep, "/")
     return f"{root_name}/{name}" if root_name else name

@@ -125,19 +125,23 @@ class Log(Mapping[str, Run], Table):
         return [link for known in self._directories.values() for at in known.values() for link in at.links]
 
     def _walk(self, root: Root, top: str) -> None:
-        for directory in discover.walk(top, note=self._note):
+        for directory in discover.walk(top, root=root, note=self._note):
             self._directories[root][directory.path] = directory
+            self._walk_notes.pop(directory.path, None)
 
     def _look_again(self, root: Root, path: str) -> None:
         known = self._directories[root]
         before = known.pop(path, None)
-        found = discover.look(path, note=self._note)
+        self._walk_notes.pop(path, None)
+        found = discover.look(path, root=root, note=self._note)
         if found is not None:
             known[path] = found
         now = set(found.below) if found else set()
         for gone in set(before.below if before else ()) - now:
+            self._walk_notes.pop(gone, None)
             for below in [p for p in known if p == gone or p.startswith(gone + os.sep)]:
                 del known[below]
+                self._walk_notes.pop(below, None)
         for new in sorted(now - known.keys()):
             self._walk(root, new)
 
@@ -189,11 +193,11 @@ class Log(Mapping[str, Run], Table):
             run = before.get(name)
             if run is None or run.directory != at.directory:
                 run = Run(name, aliases=at.aliases, directory=at.directory, files=files)
+                run.settle()
             elif run.files != files or any(file.identity in loaded for file in at.files):
                 run.files = files
-                grown.append(name)
-            if any(file.identity in loaded for file in at.files):
                 run.settle()
+                grown.append(name)
             runs.append(run)
         runs.sort(key=lambda run: (-run.last_active, run.name))
         self._runs = {run.name: run for run in runs}
@@ -222,7 +226,7 @@ def _same_content(a: FoundFile, b: FoundFile) -> bool:
 
 def _stale(directory: FoundDirectory) -> bool:
     try:
-        return os.stat(directory.path).st_mtime_ns != directory.mtime_ns
+        return not directory.settled or os.stat(directory.path).st_mtime_ns != directory.mtime_ns
     except OSError:
         return True
 

@@ -280,15 +280,19 @@ class Run(Table):
     def settle(self) -> None:
         """Read again the files whose restarts depend on the files before them.
 
-        Only those without a version record do; each was read as if it stood alone.
+        Only those that have no version record of their own do; each was read as if it stood alone,
+        or after other files than now.
         """
         state = (0.0, -1)
         for file in self.files:
-            if file.log.unversioned and file.log.started_from != state:
-                file.log.reset(*state)
+            log = file.log
+            # Versions below 2 are as good as none: falling steps count then, and session starts do not.
+            depends = log.unversioned or log.state[0] < 2 or log.started_from[0] >= 2
+            if log.events and depends and log.started_from != state:
+                log.reset(*state)
                 file.load()
-            if file.log.events:
-                state = file.log.state
+            if log.events:
+                state = log.state
 
 
 def _joined(tag: str, parts: list[Points], *, orphans: bool) -> Series:

@@ -1,0 +1,188 @@
+"""A run's directory: its id, and run.json, which says what the run is and whether it is alive."""
+
+from __future__ import annotations
+
+import datetime
+import getpass
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pulseboard.core.errors import PulseboardError
+from pulseboard.files import layout
+
+_ID = re.compile(r"(\d{4}-\d{2}-\d{2})_(\d{3,})(?:-.*)?")
+
+
+class NoRunToResume(PulseboardError):
+    """Resuming was asked for, and there is no such run."""
+
+
+def new_run_directory(runs: Path, *, run_id: str | None, run_tag: str | None, today: datetime.date) -> Path:
+    """Make the directory of a new run: `<date>_<three digits>`, with `-<run tag>` where one is given.
+
+    The directory itself is the claim on its number, so jobs that start together get different ones.
+    """
+    runs.mkdir(parents=True, exist_ok=True)
+    ending = f"-{_safe(run_tag)}" if run_tag else ""
+    if run_id is not None:
+        directory = runs / (_safe(run_id) + ending)
+        directory.mkdir(parents=True, exist_ok=True)
+        return directory
+    date = today.isoformat()
+    taken = [int(m[2]) for name in os.listdir(runs) if (m := _ID.fullmatch(name)) and m[1] == date]
+    number = max(taken, default=0) + 1
+    while True:
+        # A number counts once whatever tag follows it: claim the bare name, then move it under its own.
+        claim = runs / f"{date}_{number:03d}"
+        try:
+            claim.mkdir()
+        except FileExistsError:
+            number += 1
+            continue
+        if not ending:
+            return claim
+        directory = runs / f"{claim.name}{ending}"
+        try:
+            os.rename(claim, directory)
+        except OSError:
+            number += 1
+            continue
+        return directory
+
+
+def run_to_resume(runs: Path, which: str) -> Path:
+    """The directory of the run called `which`, or of the latest one."""
+    if which != "latest":
+        directory = runs / which
+        if not directory.is_dir():
+            near = (
+                sorted(path.name for path in runs.glob(f"*{glob_safe(which)}*") if path.is_dir())
+                if runs.is_dir()
+                else []
+            )
+            hint = f"Did you mean {near[-1]!r}?" if near else "`pulseboard ls` lists the runs."
+            raise NoRunToResume(f"There is no run {which!r} to resume. {hint} Looked in {runs}")
+        return directory
+    found = [path.parent for path in runs.glob(f"*/{layout.RUN_FILE}")] if runs.is_dir() else []
+    if not found:
+        raise NoRunToResume(f"There is no run to resume yet: no {layout.RUN_FILE} below {runs}")
+    return max(found, key=lambda path: (_heartbeat(path), path.name))
+
+
+def glob_safe(text: str) -> str:
+    """The text with what glob reads as a pattern taken literally."""
+    return re.sub(r"([*?\[])", r"[\1]", text)
+
+
+def _heartbeat(directory: Path) -> float:
+    try:
+        told = json.loads((directory / layout.RUN_FILE).read_text(encoding="utf-8"))
+        return float(told.get("heartbeat") or told.get("started") or 0)
+    except (OSError, ValueError, TypeError, AttributeError):
+        return 0.0
+
+
+def _safe(name: str) -> str:
+    """A name as one path component."""
+    cleaned = re.sub(r"[^\w.+=@-]+", "-", name).strip("-.") or "run"
+    return cleaned[:120]
+
+
+class RunFile:
+    """run.json. Always whole: it is written beside itself and renamed."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / layout.RUN_FILE
+        self.told: dict[str, Any] = {}
+        try:
+            before = json.loads(self.path.read_text(encoding="utf-8"))
+            if isinstance(before, dict):
+                self.told = before
+        except (OSError, ValueError):
+            pass
+
+    def tell(self, **what: Any) -> None:
+        """Set fields and write. Raises OSError where the disk does not take it."""
+        self.told.update(what)
+        part = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        with open(part, "w", encoding="utf-8") as stream:
+            json.dump(_plain(self.told), stream, indent=2, ensure_ascii=False)
+            stream.write("\n")
+        os.replace(part, self.path)
+
+
+def circumstances() -> dict[str, Any]:
+    """How and where this process runs: command, commit, host, versions."""
+    return {
+        "command": " ".join([os.path.basename(sys.executable), *sys.argv]) if sys.argv else "",
+        "directory": os.getcwd(),
+        "git": _git(),
+        "host": socket.gethostname(),
+        "user": _user(),
+        "pid": os.getpid(),
+        "versions": _versions(),
+        "platform": platform.platform(),
+    }
+
+
+def _git() -> dict[str, Any] | None:
+    def ask(*args: str) -> str | None:
+        try:
+            done = subprocess.run(["git", *args], capture_output=True, text=True, timeout=5, check=True)
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return done.stdout.strip()
+
+    commit = ask("rev-parse", "HEAD")
+    if commit is None:
+        return None
+    return {"commit": commit, "branch": ask("branch", "--show-current"), "dirty": bool(ask("status", "--porcelain"))}
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in ("pulseboard", "torch", "numpy", "jax", "tensorflow", "transformers", "lightning"):
+        # Only what the job has loaded, and without loading more.
+        if name == "pulseboard" or name in sys.modules:
+            try:
+                found[name] = importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                continue
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Anything a config may hold, as JSON has it: NaN and infinities as words, the rest as text."""
+    if value is None or isinstance(value, bool | str | int):
+        return value
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else repr(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item) for item in value]
+    if hasattr(value, "__dict__") and not isinstance(value, type) and vars(value):
+        return {str(key): _plain(item) for key, item in vars(value).items() if not key.startswith("_")}
+    return str(value)
+
+
+def now() -> float:
+    """Seconds since 1970, to the millisecond."""
+    return round(time.time(), 3)

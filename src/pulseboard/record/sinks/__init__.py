@@ -1,0 +1,1 @@
+"""sinks: one file a sink, named for its id."""

@@ -1,0 +1,704 @@
+"""Following: a log that is kept up to date says at every moment what a fresh look would say."""
+
+import gzip
+import os
+import shutil
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from builders import event_file, scalars, session_start, version
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from log_directories import all_of, append, values, write_run
+
+import pulseboard as pb
+from pulseboard.files import mounts
+from pulseboard.read import follow, load
+
+# What a test waits for comes within moments; this only ends a test that would hang.
+PATIENCE_SECS = 20
+
+
+def caught_up(log):
+    """Whether the followed log says what a fresh look says."""
+    return all_of(log) == all_of(pb.read(*(root.path for root in log.roots)))
+
+
+@pytest.fixture(params=["poll", "refresh"])
+def catch_up(request):
+    """Either way to ask for news."""
+    return lambda log: getattr(log, request.param)()
+
+
+# ---- one file
+
+
+def test_appended_records_are_picked_up(tmp_path, catch_up):
+    path = write_run(tmp_path / "exp", (0, 1.0))
+    log = pb.read(tmp_path)
+    append(path, (1, 2.0), (2, 3.0))
+    assert catch_up(log).grown == ("exp",)
+    assert values(log["exp"]) == [1.0, 2.0, 3.0]
+
+
+def test_nothing_new_is_told_as_nothing(tmp_path, catch_up):
+    write_run(tmp_path / "exp", (0, 1.0))
+    log = pb.read(tmp_path)
+    changes = catch_up(log)
+    assert not changes
+    assert (changes.added, changes.removed, changes.grown) == ((), (), ())
+
+
+def test_a_run_object_stays_the_same_while_it_grows(tmp_path, catch_up):
+    path = write_run(tmp_path / "exp", (0, 1.0))
+    log = pb.read(tmp_path)
+    run = log["exp"]
+    append(path, (1, 2.0))
+    catch_up(log)
+    assert log["exp"] is run
+    assert values(run) == [1.0, 2.0]
+
+
+def test_a_file_that_grows_byte_by_byte_is_whole_at_every_record(tmp_path):
+    events = [version(), *scalars("loss", (0, 1.0), (1, 2.0)), session_start(1), *scalars("loss", (1, 3.0))]
+    data = event_file(*events)
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(b"")
+    log = pb.read(tmp_path)
+    for end in range(1, len(data) + 1):
+        with path.open("ab") as stream:
+            stream.write(data[end - 1 : end])
+        log.poll()
+        if end % 7 == 0 or end == len(data):
+            assert caught_up(log), f"after {end} bytes"
+    assert values(log["."]) == [1.0, 3.0]
+    assert log.notes() == []
+
+
+def test_a_record_cut_inside_waits_for_its_rest(tmp_path, catch_up):
+    path = write_run(tmp_path, (0, 1.0))
+    data = event_file(*scalars("loss", (1, 2.0)))
+    log = pb.read(tmp_path)
+    for cut in (3, 10, 20, len(data) - 1):
+        with path.open("r+b") as stream:
+            stream.seek(0, os.SEEK_END)
+            stream.write(data[:cut])
+        catch_up(log)
+        assert values(log["."]) == [1.0]
+        (note,) = log.notes()
+        assert note.level == "info"
+        assert "not whole" in note.what
+        os.truncate(path, path.stat().st_size - cut)
+    with path.open("ab") as stream:
+        stream.write(data)
+    catch_up(log)
+    assert values(log["."]) == [1.0, 2.0]
+    assert log.notes() == []
+
+
+def test_a_truncated_file_is_read_anew(tmp_path, catch_up):
+    path = write_run(tmp_path, (0, 1.0), (1, 2.0), (2, 3.0))
+    log = pb.read(tmp_path)
+    os.truncate(path, len(event_file(version(), *scalars("loss", (0, 1.0)))))
+    assert catch_up(log).grown == (".",)
+    assert values(log["."]) == [1.0]
+    append(path, (5, 6.0))
+    catch_up(log)
+    assert values(log["."]) == [1.0, 6.0]
+
+
+def test_a_file_cut_to_nothing_is_an_empty_run(tmp_path, catch_up):
+    path = write_run(tmp_path, (0, 1.0))
+    log = pb.read(tmp_path)
+    os.truncate(path, 0)
+    catch_up(log)
+    assert log["."].points == 0
+    assert caught_up(log)
+
+
+@pytest.mark.parametrize("more", [0, 1, 3])
+def test_a_file_replaced_under_its_name_is_read_anew(tmp_path, catch_up, more):
+    path = write_run(tmp_path, (0, 1.0), (1, 2.0))
+    log = pb.read(tmp_path)
+    other = write_run(tmp_path / "other", *((i, 10.0 + i) for i in range(1 + more)), tag="accuracy")
+    os.replace(other, path)
+    catch_up(log)
+    assert log["."].tags() == ["accuracy"]
+    assert caught_up(log)
+
+
+@pytest.mark.parametrize("points", [1, 2, 3, 9])
+def test_a_file_rewritten_in_place_is_read_anew(tmp_path, catch_up, points):
+    path = write_run(tmp_path, (0, 1.0), (1, 2.0))
+    log = pb.read(tmp_path)
+    write_run(tmp_path, *((i, 10.0 + i) for i in range(points)))
+    os.utime(path, (5, 5))
+    catch_up(log)
+    assert values(log["."]) == [10.0 + i for i in range(points)]
+
+
+def test_a_deleted_file_takes_its_points_along(tmp_path, catch_up):
+    write_run(tmp_path, (0, 1.0))
+    second = write_run(tmp_path, (1, 2.0), name="events.out.tfevents.2")
+    log = pb.read(tmp_path)
+    assert values(log["."]) == [1.0, 2.0]
+    second.unlink()
+    assert catch_up(log).grown == (".",)
+    assert values(log["."]) == [1.0]
+
+
+def test_a_file_deleted_and_made_again_is_the_new_one(tmp_path, catch_up):
+    path = write_run(tmp_path, (0, 1.0), (1, 2.0))
+    log = pb.read(tmp_path)
+    path.unlink()
+    write_run(tmp_path, (0, 7.0))
+    catch_up(log)
+    assert values(log["."]) == [7.0]
+
+
+def test_a_renamed_file_keeps_its_columns(tmp_path, catch_up):
+    path = write_run(tmp_path, (0, 1.0))
+    log = pb.read(tmp_path)
+    columns = log["."].files[0].log
+    path.rename(tmp_path / "events.out.tfevents.9")
+    catch_up(log)
+    assert log["."].files[0].log is columns
+    assert caught_up(log)
+
+
+def test_a_second_writer_joins_the_run(tmp_path, catch_up):
+    write_run(tmp_path / "exp", (0, 1.0))
+    log = pb.read(tmp_path)
+    write_run(tmp_path / "exp", (1, 2.0), name="events.out.tfevents.2")
+    assert catch_up(log).grown == ("exp",)
+    assert values(log["exp"]) == [1.0, 2.0]
+
+
+def test_a_file_before_one_without_a_version_record_changes_what_that_one_orphans(tmp_path, catch_up):
+    first = tmp_path / "events.out.tfevents.1"
+    first.write_bytes(event_file(version()))
+    (tmp_path / "events.out.tfevents.2").write_bytes(event_file(*scalars("loss", (5, 1.0), (3, 2.0))))
+    log = pb.read(tmp_path)
+    assert values(log["."]) == [1.0, 2.0]  # the version record of the first file is in force
+    first.unlink()
+    catch_up(log)
+    assert values(log["."]) == [2.0]
+    first.write_bytes(event_file(version()))
+    catch_up(log)
+    assert values(log["."]) == [1.0, 2.0]
+    first.write_bytes(event_file(version("brain.Event:1")))
+    os.utime(first, (5, 5))
+    catch_up(log)
+    assert values(log["."]) == [2.0]
+
+
+# ---- directories
+
+
+def test_a_new_run_is_found(tmp_path, catch_up):
+    write_run(tmp_path / "a", wall_time=0)
+    log = pb.read(tmp_path)
+    write_run(tmp_path / "b", (0, 2.0), wall_time=100)
+    assert catch_up(log).added == ("b",)
+    assert list(log) == ["b", "a"]
+
+
+def test_a_run_in_new_directories_below_new_directories_is_found(tmp_path, catch_up):
+    log = pb.read(tmp_path)
+    write_run(tmp_path / "x" / "y" / "z", (0, 2.0))
+    assert catch_up(log).added == ("x/y/z",)
+    write_run(tmp_path / "x" / "y" / "v" / "w")
+    assert catch_up(log).added == ("x/y/v/w",)
+
+
+def test_a_directory_that_becomes_a_run_later_is_found(tmp_path, catch_up):
+    (tmp_path / "x" / "y").mkdir(parents=True)
+    log = pb.read(tmp_path)
+    assert not catch_up(log)
+    write_run(tmp_path / "x" / "y")
+    assert catch_up(log).added == ("x/y",)
+
+
+def test_a_log_directory_that_comes_back_is_found_again(tmp_path, catch_up):
+    root = tmp_path / "runs"
+    write_run(root / "exp", (0, 1.0))
+    log = pb.read(root)
+    shutil.rmtree(root)
+    assert catch_up(log).removed == ("exp",)
+    assert len(log) == 0
+    write_run(root / "exp", (0, 2.0))
+    assert catch_up(log).added == ("exp",)
+    assert values(log["exp"]) == [2.0]
+
+
+def test_a_renamed_directory_is_a_run_by_its_new_name_and_nothing_is_read_again(tmp_path, catch_up, monkeypatch):
+    write_run(tmp_path / "old" / "run", (0, 1.0))
+    log = pb.read(tmp_path)
+    monkeypatch.setattr("pulseboard.read.log.load_files", lambda files, **_: pytest.fail(str(files)) if files else None)
+    (tmp_path / "old").rename(tmp_path / "new")
+    changes = catch_up(log)
+    assert (changes.added, changes.removed) == (("new/run",), ("old/run",))
+    monkeypatch.undo()
+    assert caught_up(log)
+
+
+def test_a_removed_directory_takes_its_runs_along(tmp_path, catch_up):
+    write_run(tmp_path / "keep")
+    write_run(tmp_path / "drop" / "a")
+    write_run(tmp_path / "drop" / "b")
+    log = pb.read(tmp_path)
+    shutil.rmtree(tmp_path / "drop")
+    assert sorted(catch_up(log).removed) == ["drop/a", "drop/b"]
+    assert list(log) == ["keep"]
+
+
+def test_a_run_json_that_comes_later_shortens_the_name(tmp_path, catch_up):
+    write_run(tmp_path / "exp" / "logs" / "tensorboard", (0, 1.0))
+    log = pb.read(tmp_path)
+    (tmp_path / "exp" / "run.json").write_text("{}")
+    changes = catch_up(log)
+    assert (changes.added, changes.removed) == (("exp",), ("exp/logs/tensorboard",))
+    assert caught_up(log)
+
+
+def test_a_single_file_is_followed_too(tmp_path, catch_up):
+    path = write_run(tmp_path, (0, 1.0))
+    log = pb.read(path)
+    append(path, (1, 2.0))
+    assert catch_up(log).grown == (path.name,)
+    path.unlink()
+    assert catch_up(log).removed == (path.name,)
+
+
+def test_a_file_made_in_the_very_moment_of_a_look_is_found_by_the_next(tmp_path):
+    """File systems tell time in ticks; a directory can change twice in one."""
+    write_run(tmp_path / "exp", (0, 1.0))
+    log = pb.read(tmp_path)
+    tick = (tmp_path / "exp").stat().st_mtime_ns
+    write_run(tmp_path / "exp", (1, 2.0), name="events.out.tfevents.2")
+    os.utime(tmp_path / "exp", ns=(tick, tick))
+    log.poll()
+    assert values(log["exp"]) == [1.0, 2.0]
+
+
+def test_a_directory_that_opens_up_is_read_and_its_note_goes(tmp_path, monkeypatch):
+    write_run(tmp_path / "exp", (0, 1.0))
+    closed = True
+    scandir = os.scandir
+
+    def guarded(path):
+        if closed and str(path).endswith("exp"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr("os.scandir", guarded)
+    log = pb.read(tmp_path)
+    assert [note.path for note in log.notes()] == [str(tmp_path / "exp")]
+    closed = False
+    (tmp_path / "another").mkdir()
+    log.poll()
+    assert values(log["exp"]) == [1.0]
+    assert log.notes() == []
+
+
+# ---- what it costs
+
+
+def _bytes_read_by_this_process():
+    with open("/proc/self/io") as stream:
+        return int(stream.readline().split()[1])
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/io"), reason="counts the bytes that Linux says were read")
+def test_a_look_reads_the_new_bytes_and_no_more(tmp_path):
+    path = write_run(tmp_path, *((step, 1.0) for step in range(20_000)))
+    log = pb.read(tmp_path)
+    new = event_file(*scalars("loss", *((step, 2.0) for step in range(20_000, 20_100))))
+    with path.open("ab") as stream:
+        stream.write(new)
+    before = _bytes_read_by_this_process()
+    log.poll()
+    read = _bytes_read_by_this_process() - before
+    assert len(log["."].series("loss")) == 20_100
+    assert len(new) <= read < len(new) + 4096 < path.stat().st_size / 10
+
+
+def test_an_idle_log_opens_no_file_and_no_directory(tmp_path, monkeypatch):
+    for i in range(20):
+        write_run(tmp_path / f"run{i}")
+    for directory in (tmp_path, *tmp_path.iterdir()):
+        os.utime(directory, (1e9, 1e9))  # long ago, as it is in a log at rest
+    log = pb.read(tmp_path)
+    monkeypatch.setattr("os.scandir", lambda path: pytest.fail(f"looked into {path}"))
+    monkeypatch.setattr(load.EventFile, "load", lambda file: pytest.fail(f"read {file.path}"))
+    monkeypatch.setattr("pulseboard.read.log.load_files", lambda files, **_: pytest.fail(str(files)) if files else None)
+    assert not log.poll()
+
+
+def test_a_look_where_something_changed_looks_nowhere_else(tmp_path, monkeypatch):
+    paths = [write_run(tmp_path / f"run{i}", (0, 1.0)) for i in range(5)]
+    log = pb.read(tmp_path)
+    append(paths[3], (1, 2.0))
+    looked = []
+    scandir = os.scandir
+    monkeypatch.setattr("os.scandir", lambda path: looked.append(str(path)) or scandir(path))
+    assert log.poll([str(paths[3])]).grown == ("run3",)
+    assert looked == [str(tmp_path / "run3")]
+
+
+# ---- waiting for changes
+
+
+class Follower:
+    """Follows a log in a thread and keeps what it is told."""
+
+    def __init__(self, log, **options):
+        self.log, self.told, self.stop = log, [], threading.Event()
+        self.failed = None
+        self.thread = threading.Thread(target=self._run, kwargs=options, daemon=True)
+
+    def _run(self, **options):
+        try:
+            for changes in self.log.follow(stop=self.stop, **options):
+                assert changes
+                self.told.append(changes)
+        except BaseException as error:
+            self.failed = error
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        self.thread.join(PATIENCE_SECS)
+        assert not self.thread.is_alive()
+        assert self.failed is None
+
+    def until(self, condition):
+        """Wait for the condition, which looks at the log."""
+        deadline = time.monotonic() + PATIENCE_SECS
+        while not condition():
+            assert self.failed is None, self.failed
+            assert time.monotonic() < deadline, f"waited in vain; was told {self.told}"
+            time.sleep(0.01)
+
+
+@pytest.fixture(params=["events", "looking"])
+def waiting(request, monkeypatch):
+    """Followers that are told by the file system, and followers that must look for themselves."""
+    monkeypatch.setattr(mounts, "is_local", lambda path: request.param == "events")
+    return lambda log: Follower(log, every_secs=0.02 if request.param == "looking" else 1000)
+
+
+def test_changes_come_by_themselves(tmp_path, waiting):
+    path = write_run(tmp_path / "a", (0, 1.0))
+    log = pb.read(tmp_path)
+    with waiting(log) as follower:
+        append(path, (1, 2.0))
+        follower.until(lambda: values(log["a"]) == [1.0, 2.0])
+        write_run(tmp_path / "b" / "c", (0, 3.0))
+        follower.until(lambda: "b/c" in log and values(log["b/c"]) == [3.0])
+        append(tmp_path / "b" / "c" / path.name, (1, 4.0))
+        follower.until(lambda: values(log["b/c"]) == [3.0, 4.0])
+        shutil.rmtree(tmp_path / "a")
+        follower.until(lambda: "a" not in log)
+    assert caught_up(log)
+    assert {name for changes in follower.told for name in changes.added} == {"b/c"}
+    assert {name for changes in follower.told for name in changes.removed} == {"a"}
+
+
+def test_a_rename_and_a_replacement_come_by_themselves(tmp_path, waiting):
+    path = write_run(tmp_path / "a", (0, 1.0))
+    log = pb.read(tmp_path)
+    with waiting(log) as follower:
+        (tmp_path / "a").rename(tmp_path / "b")
+        follower.until(lambda: list(log) == ["b"])
+        os.replace(write_run(tmp_path / "staging", (0, 9.0), (1, 8.0), name="new"), tmp_path / "b" / path.name)
+        follower.until(lambda: values(log["b"]) == [9.0, 8.0])
+        os.truncate(tmp_path / "b" / path.name, 0)
+        follower.until(lambda: log["b"].points == 0)
+
+
+def test_what_lies_behind_a_link_is_followed(tmp_path, waiting):
+    path = write_run(tmp_path / "elsewhere", (0, 1.0))
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "linked").symlink_to(tmp_path / "elsewhere")
+    log = pb.read(tmp_path / "runs")
+    with waiting(log) as follower:
+        append(path, (1, 2.0))
+        follower.until(lambda: values(log["linked"]) == [1.0, 2.0])
+
+
+def test_a_link_that_comes_later_is_followed(tmp_path, waiting):
+    path = write_run(tmp_path / "elsewhere", (0, 1.0))
+    write_run(tmp_path / "runs" / "a")
+    log = pb.read(tmp_path / "runs")
+    with waiting(log) as follower:
+        (tmp_path / "runs" / "linked").symlink_to(tmp_path / "elsewhere")
+        follower.until(lambda: "linked" in log)
+        append(path, (1, 2.0))
+        follower.until(lambda: values(log["linked"]) == [1.0, 2.0])
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_log_directory_that_goes_and_comes_back_is_followed_on(tmp_path, monkeypatch, told):
+    monkeypatch.setattr(mounts, "is_local", lambda path: told)
+    write_run(tmp_path / "runs" / "a", (0, 1.0))
+    log = pb.read(tmp_path / "runs")
+    # Once the directory is gone, nothing tells of its return: then it must be looked for.
+    with Follower(log, every_secs=0.02) as follower:
+        shutil.rmtree(tmp_path / "runs")
+        follower.until(lambda: len(log) == 0)
+        write_run(tmp_path / "runs" / "b", (0, 2.0))
+        follower.until(lambda: list(log) == ["b"])
+
+
+def test_what_changes_while_the_first_news_is_worked_on_is_not_missed(tmp_path, monkeypatch):
+    """The watch must stand before the first look, however long the caller takes with what it showed."""
+    monkeypatch.setattr(mounts, "is_local", lambda path: True)
+    path = write_run(tmp_path, (0, 1.0))
+    log = pb.read(tmp_path)
+    append(path, (1, 2.0))
+    stop = threading.Event()
+    news = log.follow(stop=stop)
+    assert next(news).grown == (".",)
+    append(path, (2, 3.0))  # while the generator rests
+    time.sleep(0.3)
+    began = time.monotonic()
+    assert next(news).grown == (".",)
+    assert time.monotonic() - began < 5
+    assert values(log["."]) == [1.0, 2.0, 3.0]
+    stop.set()
+    assert list(news) == []
+
+
+def test_a_machine_without_watches_left_looks_for_itself(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(28, "No space left on device")  # what inotify says when its watches are used up
+
+    monkeypatch.setattr("watchfiles.watch", refuse)
+    monkeypatch.setattr("watchfiles.RustNotify", refuse, raising=False)
+    monkeypatch.setattr("watchfiles.main.RustNotify", refuse)
+    monkeypatch.setattr(mounts, "is_local", lambda path: True)
+    path = write_run(tmp_path, (0, 1.0))
+    log = pb.read(tmp_path)
+    with Follower(log, every_secs=0.02) as follower:
+        append(path, (1, 2.0))
+        follower.until(lambda: values(log["."]) == [1.0, 2.0])
+
+
+def test_following_ends_soon_after_it_is_told_to(tmp_path, waiting):
+    write_run(tmp_path)
+    log = pb.read(tmp_path)
+    with waiting(log) as follower:
+        time.sleep(0.1)
+        began = time.monotonic()
+        follower.stop.set()
+        follower.thread.join(PATIENCE_SECS)
+    assert time.monotonic() - began < 2
+    assert follower.told == []
+
+
+def test_looks_that_take_long_come_less_often(tmp_path, monkeypatch):
+    """Time is played: a look that takes a second may come only every fifty."""
+    write_run(tmp_path)
+    log = pb.read(tmp_path)
+    stop = threading.Event()
+    now = [0.0]
+    waits = []
+
+    def look():
+        now[0] += 1.0
+        return None
+
+    def wait(secs):
+        waits.append(secs)
+        if len(waits) == 3:
+            stop.set()
+
+    monkeypatch.setattr(log, "poll", look)
+    monkeypatch.setattr(follow.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(stop, "wait", wait)
+    monkeypatch.setattr(mounts, "is_local", lambda path: False)
+    assert list(log.follow(every_secs=5, stop=stop)) == []
+    assert waits == [50.0, 50.0, 50.0]
+
+
+def test_file_systems_that_tell_are_known_from_those_that_do_not(monkeypatch, tmp_path):
+    table = (
+        "22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"
+        "23 22 0:5 / /mnt/shared rw - nfs4 server:/x rw\n"
+        "24 23 0:6 / /mnt/shared/local rw - tmpfs tmpfs rw\n"
+        "25 22 0:7 / /mnt/with\\040space rw - fuse.sshfs host: rw\n"
+    )
+    real_open = open
+
+    def opened(path, *args, **options):
+        if path != "/proc/self/mountinfo":
+            return real_open(path, *args, **options)
+        made = tmp_path / "mountinfo"
+        made.write_text(table)
+        return real_open(made, *args, **options)
+
+    monkeypatch.setattr("builtins.open", opened)
+    assert mounts.is_local("/home/me/runs")
+    assert not mounts.is_local("/mnt/shared/runs")
+    assert mounts.is_local("/mnt/shared/local/runs")
+    assert not mounts.is_local("/mnt/with space/runs")
+    assert mounts.is_local("/mnt/sharedness")
+
+
+# ---- anything, in any order
+
+DIRECTORIES = ["", "a", "a/b", "c", "c/logs/tensorboard"]
+NAMES = ["events.out.tfevents.1", "events.out.tfevents.2", "events.out.tfevents.3"]
+WHAT = [
+    *["create"] * 4, *["append"] * 6, *["append_part"] * 3, "truncate", "rewrite", "replace", "delete", "rename",
+    "rename_directory", "remove_directory", "make_directory", "archive", "link", "junk", "run_json", "nothing",
+]  # fmt: skip
+
+
+class Operations:
+    """Random deeds in a directory. File times are counted, not taken from a clock; every point is unique."""
+
+    def __init__(self, root, choose):
+        self.root, self.choose, self.count = root, choose, 0
+        self.rest = {}  # path -> bytes of a record that was written in part
+
+    def act(self, what):
+        self.count += 1
+        return getattr(self, what)()
+
+    def _events(self, *, fresh):
+        out = [version(self.choose(["brain.Event:2", "brain.Event:2", "brain.Event:1"]))] if fresh else []
+        for _ in range(self.choose([0, 1, 2, 5])):
+            self.count += 1
+            step = self.choose(range(6))
+            kind = self.choose(["point", "point", "point", "start"])
+            event = session_start(step) if kind == "start" else scalars(self.choose("xy"), (step, self.count))[0]
+            event.wall_time = 1e9 + self.count
+            out.append(event)
+        return out[self.choose([0, 0, 1]) :] if fresh else out
+
+    def _put(self, path, data, mode="wb"):
+        with open(path, mode) as stream:
+            stream.write(data)
+        self._age(path)
+
+    def _age(self, path):
+        os.utime(path, ns=(self.count * 10**9,) * 2)
+
+    def _files(self):
+        found = [p for p in sorted(self.root.rglob("*tfevents*")) if p.is_file() and not p.is_symlink()]
+        return [p for p in found if not any(parent.is_symlink() for parent in p.parents)]
+
+    def _file(self):
+        files = [path for path in self._files() if path.suffix != ".gz"]
+        return self.choose(files) if files else None
+
+    def _directory(self):
+        found = [self.root / name for name in DIRECTORIES[1:]]
+        found = [path for path in found if path.is_dir()]
+        return self.choose(found) if found else None
+
+    def create(self):
+        path = self.root / self.choose(DIRECTORIES) / self.choose(NAMES)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.rest.pop(path, None)
+        self._put(path, event_file(*self._events(fresh=True)))
+
+    def append(self):
+        if path := self._file():
+            self._put(path, self.rest.pop(path, b"") + event_file(*self._events(fresh=False)), "ab")
+
+    def append_part(self):
+        if path := self._file():
+            data = self.rest.pop(path, b"") + event_file(*scalars("x", (self.choose(range(6)), self.count)))
+            cut = self.choose(range(len(data)))
+            self.rest[path] = data[cut:]
+            self._put(path, data[:cut], "ab")
+
+    def truncate(self):
+        if path := self._file():
+            os.truncate(path, self.choose(range(path.stat().st_size + 1)))
+            self.rest.pop(path, None)
+            self._age(path)
+
+    def rewrite(self):
+        if path := self._file():
+            self.rest.pop(path, None)
+            self._put(path, event_file(*self._events(fresh=True)))
+
+    def replace(self):
+        if path := self._file():
+            self.rest.pop(path, None)
+            self._put(self.root / "staging", event_file(*self._events(fresh=True)))
+            os.replace(self.root / "staging", path)
+
+    def delete(self):
+        if path := self._file():
+            path.unlink()
+
+    def rename(self):
+        if path := self._file():
+            path.rename(path.parent / self.choose(NAMES))
+
+    def rename_directory(self):
+        path, target = self._directory(), self.root / self.choose(["a", "c", "d", "a/e"])
+        if path and not target.exists() and path not in target.parents and target.parent.is_dir():
+            path.rename(target)
+
+    def remove_directory(self):
+        if path := self._directory():
+            shutil.rmtree(path)
+
+    def make_directory(self):
+        (self.root / self.choose(DIRECTORIES) / "new").mkdir(parents=True, exist_ok=True)
+
+    def archive(self):
+        if path := self._file():
+            target = path.with_name(path.name + ".gz")
+            self._put(target, gzip.compress(path.read_bytes(), mtime=0))
+            path.unlink()
+
+    def link(self):
+        path = self.root / self.choose(["link", "a/link"])
+        if path.parent.is_dir() and not path.is_symlink():
+            path.symlink_to(self.root / self.choose(["c", "nowhere", ""]))
+
+    def junk(self):
+        path = self.root / self.choose(DIRECTORIES) / "junk.tfevents"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._put(path, self.choose([b"", b"x", b"no event file" * 9]))
+
+    def run_json(self):
+        if (self.root / "c").is_dir():
+            (self.root / "c" / "run.json").write_text("{}")
+
+    def nothing(self):
+        pass
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.sampled_from(WHAT), min_size=3, max_size=25), st.randoms(use_true_random=False))
+def test_a_followed_log_equals_a_fresh_one_whatever_happens_to_the_directory(deeds, random):
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        operations = Operations(root, lambda among: random.choice(list(among)))
+        polled, refreshed = pb.read(root), pb.read(root)
+        for deed in deeds:
+            operations.act(deed)
+            before = {name: (run.points, len(run.files)) for name, run in polled.items()}
+            changes = polled.poll()
+            refreshed.refresh()
+            want = all_of(pb.read(root))
+            assert all_of(polled) == want, deed
+            assert all_of(refreshed) == want, deed
+            assert set(changes.added) == set(polled) - set(before), deed
+            assert set(changes.removed) == set(before) - set(polled), deed
+            moved = {n for n, r in polled.items() if n in before and before[n] != (r.points, len(r.files))}
+            assert moved <= set(changes.grown), deed
