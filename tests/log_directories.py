@@ -54,8 +54,7 @@ def _tag(run, info):
     if "scalar" in info.kinds:
         series = run.series(info.tag, orphans=True)
         found["series"] = [
-            np.asarray(column).tobytes()
-            for column in (series.steps, series.wall_times, series.values, series.orphaned)
+            np.asarray(column).tobytes() for column in (series.steps, series.wall_times, series.values, series.orphaned)
         ]
     if "histogram" in info.kinds:
         found["histograms"] = [(h.step, h.wall_time, h.num) for h in run.histograms(info.tag)]

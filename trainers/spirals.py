@@ -1,8 +1,8 @@
 """Train a small network on two spirals, in NumPy alone, and log it as a training job would.
 
-    python trainers/spirals.py runs/healthy
-    python trainers/spirals.py runs/too_fast --learning-rate 40      # dies: every unit goes silent
-    python trainers/spirals.py runs/resumed --dies-at 700            # dies, resumes from its checkpoint
+python trainers/spirals.py runs/healthy
+python trainers/spirals.py runs/too_fast --learning-rate 40      # dies: every unit goes silent
+python trainers/spirals.py runs/resumed --dies-at 700            # dies, resumes from its checkpoint
 """
 
 import argparse

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from pulseboard.core.series import Series
     from pulseboard.read.log import Log, read
     from pulseboard.read.run import Run
+    from pulseboard.record.run import current_run, init
 
 __version__ = "0.1.0"
-__all__ = ["Log", "PulseboardError", "Run", "Series", "__version__", "read"]
+__all__ = ["Log", "PulseboardError", "Run", "Series", "__version__", "current_run", "init", "read"]
 
 # Where each public name lives. Loaded on first use, so that `import pulseboard` costs a training
 # job almost nothing.
@@ -28,6 +29,8 @@ _HOMES = {
     "PulseboardError": "pulseboard.core.errors",
     "Run": "pulseboard.read.run",
     "Series": "pulseboard.core.series",
+    "current_run": "pulseboard.record.run",
+    "init": "pulseboard.record.run",
     "read": "pulseboard",  # a room that can be called
 }
 

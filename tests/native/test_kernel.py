@@ -292,6 +292,12 @@ def test_without_a_version_record_a_falling_step_cuts_its_own_tags_only():
     assert log.unversioned
 
 
+def test_a_tag_that_comes_twice_in_one_summary_orphans_only_what_came_before_the_summary():
+    twice = summary(scalar("a", 1.0), scalar("a", 2.0), scalar("new", 1.0), scalar("new", 2.0), step=3)
+    log = fed(event_file(*scalars("a", (1, 0.5), (5, 0.5)), twice))
+    assert (cuts(log, 0), cuts(log, 1)) == ([(2, 3, -1)], [(0, 3, -1)])
+
+
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 9), st.just(0.5)), max_size=20))
 def test_without_a_version_record_every_step_below_the_most_recent_cuts(written):

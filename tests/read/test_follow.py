@@ -130,6 +130,16 @@ def test_a_file_replaced_under_its_name_is_read_anew(tmp_path, catch_up, more):
     assert caught_up(log)
 
 
+def test_a_file_replaced_by_one_of_the_same_length_is_read_anew(tmp_path, catch_up):
+    path = write_run(tmp_path, (0, 1.0), (1, 2.0))
+    log = pb.read(tmp_path)
+    assert log["."].tags() == ["loss"]
+    os.replace(write_run(tmp_path / "other", (0, 3.0), (1, 4.0), tag="gain"), path)
+    catch_up(log)
+    assert log["."].tags() == ["gain"]
+    assert values(log["."], "gain") == [3.0, 4.0]
+
+
 @pytest.mark.parametrize("points", [1, 2, 3, 9])
 def test_a_file_rewritten_in_place_is_read_anew(tmp_path, catch_up, points):
     path = write_run(tmp_path, (0, 1.0), (1, 2.0))
@@ -262,6 +272,16 @@ def test_a_run_json_that_comes_later_shortens_the_name(tmp_path, catch_up):
     changes = catch_up(log)
     assert (changes.added, changes.removed) == (("exp",), ("exp/logs/tensorboard",))
     assert caught_up(log)
+
+
+def test_a_name_that_goes_over_to_another_directory_is_told(tmp_path, catch_up):
+    write_run(tmp_path / "exp" / "logs" / "tensorboard", (0, 1.0))
+    (tmp_path / "exp" / "run.json").write_text("{}")
+    log = pb.read(tmp_path)
+    write_run(tmp_path / "exp", (0, 2.0))
+    changes = catch_up(log)
+    assert (changes.added, changes.grown) == (("exp/logs/tensorboard",), ("exp",))
+    assert values(log["exp"]) == [2.0]
 
 
 def test_a_single_file_is_followed_too(tmp_path, catch_up):

@@ -201,9 +201,12 @@ static int take_value(pb_log *log, const context *x, pb_ptr p, pb_ptr end, uint6
     t->bytes += (uint64_t)(end - start);
     *unclaimed -= (uint64_t)(end - start);
     if (meta) take_metadata(log, t, meta, meta_len, x->base_offset + (uint64_t)(meta - x->base));
-    /* Also where the column is empty: the cut reaches back into the run's earlier files. */
-    if (x->by_tags && (!pb_column_cut(&t->points, x->step, -1) || !pb_column_cut(&t->spans, x->step, -1)))
-        log->out_of_memory = 1;
+    /* Once an event, also where it names the tag twice; and also where the column is empty, since the
+     * cut reaches back into the run's earlier files. */
+    if (x->by_tags && t->cut_by != log->events + 1) {
+        t->cut_by = log->events + 1;
+        if (!pb_column_cut(&t->points, x->step, -1) || !pb_column_cut(&t->spans, x->step, -1)) log->out_of_memory = 1;
+    }
     double number;
     if (what == 2) add_point(log, t, x->step, x->wall, simple);
     else if (what == 8 && is_scalars(log, t) && pb_tensor_number(sub, sub + sub_len, &number))
@@ -326,7 +329,7 @@ static int take_event(pb_log *log, pb_ptr p, uint64_t len, uint64_t offset) {
         by_steps = log->version < 2;
     }
     if (by_steps) {
-        if (what == 5) log->unversioned = 1;
+        if (what == 5 || what == 7) log->unversioned = 1;
         if (what == 5 && x.step < log->most_recent_step) x.by_tags = 1;
         else log->most_recent_step = x.step;
     } else if (what == 7 && is_session_start(body, body_len)) take_restart(log, x.step, x.wall, offset);

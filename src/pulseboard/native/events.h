@@ -40,7 +40,6 @@ typedef struct {
     uint64_t restarts_seen;        /* cuts cover restarts[0 .. restarts_seen) */
     pb_cut *cuts;
     uint32_t cut_n, cut_cap;
-    uint64_t cut_event;            /* the event, by count, whose falling step last cut here */
     int trimmed;                   /* read to its end once: what comes now comes bit by bit */
 } pb_column;
 
@@ -52,6 +51,7 @@ typedef struct {
     uint64_t bytes;                /* of the file that this tag takes, framing included */
     uint64_t meta_offset;          /* of that first metadata */
     uint32_t meta_length;
+    uint64_t cut_by;               /* the event (counted from 1) whose falling step cut the columns last */
     uint32_t whats;                /* which kinds of span: bit `what`, or bit `what - 84` from 100 on */
     pb_column points, spans;
 } pb_tag;
@@ -100,7 +100,7 @@ typedef struct {
     int64_t most_recent_step;
     double version_at_start;       /* what the files before this one left behind */
     int64_t most_recent_at_start;
-    int unversioned;               /* took a summary while no version record of 2 or more was in force */
+    int unversioned;               /* took a summary or a session mark while no version of 2 or more was in force */
     int out_of_memory;
 
     int end, error;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pulseboard.core.errors import LogNotFound, NameTaken
 from pulseboard.core.note import Note
@@ -55,6 +55,13 @@ class FoundRun:
     aliases: tuple[str, ...]
     directory: str
     files: tuple[FoundFile, ...]
+    ranks: tuple[tuple[int, FoundRun], ...] = ()  # what its other ranks wrote
+
+    def all_files(self) -> Iterator[FoundFile]:
+        """Its own files and those of its ranks."""
+        yield from self.files
+        for _, rank in self.ranks:
+            yield from rank.files
 
 
 def roots_of(specs: Iterable[str | os.PathLike[str]]) -> list[Root]:
@@ -179,21 +186,39 @@ def runs_in(root: Root, directories: Iterable[FoundDirectory]) -> Iterator[Found
     """The runs among a root's directories, named as TensorBoard names them.
 
     The event files of a run that Pulseboard recorded lie some levels below its run.json; that run goes
-    by the short name of the directory with the run.json, and its TensorBoard name stays an alias.
+    by the short name of the directory with the run.json, and its TensorBoard name stays an alias. What
+    its ranks wrote lies below `ranks/`, and belongs to it.
     """
-    known = {directory.path: directory for directory in directories}
+    # In order of path, whatever order they were found in: of two links to one file, the same always counts.
+    known = {directory.path: directory for directory in sorted(directories, key=lambda directory: directory.path)}
+
+    def name_of(path: str) -> str:
+        return _join(root.name, os.path.relpath(path, root.path))
+
+    runs: dict[str, FoundRun] = {}  # by the directory that gives them their name
+    ranks: dict[str, list[tuple[int, FoundRun]]] = {}
     for directory in known.values():
         if not directory.is_run:
             continue
-        name = _join(root.name, os.path.relpath(directory.path, root.path))
+        name = name_of(directory.path)
         aliases = [root.name] if root.name and name == f"{root.name}/." else []
-        if directory.path.endswith(os.sep + layout.EVENTS_DIRECTORY):
-            top = known.get(directory.path.removesuffix(os.sep + layout.EVENTS_DIRECTORY))
-            # Event files beside the run.json are a run already, and the short name is theirs.
-            if top is not None and top.has_run_file and not top.is_run:
-                aliases.append(name)
-                name = _join(root.name, os.path.relpath(top.path, root.path))
-        yield FoundRun(name, tuple(aliases), directory.path, tuple(directory.files))
+        run = FoundRun(name, tuple(aliases), directory.path, tuple(directory.files))
+        above, last = os.path.split(directory.path)
+        top = known.get(directory.path.removesuffix(os.sep + layout.EVENTS_DIRECTORY))
+        rank_top = known.get(above.removesuffix(os.sep + layout.RANKS_DIRECTORY))
+        if rank_top is not None and rank_top.has_run_file and above != rank_top.path and last.isdigit():
+            ranks.setdefault(rank_top.path, []).append((int(last), run))
+        # Event files beside the run.json are a run already, and the short name is theirs.
+        elif top is not None and top is not directory and top.has_run_file and not top.is_run:
+            runs[top.path] = replace(run, name=name_of(top.path), aliases=(*aliases, name))
+        else:
+            runs[directory.path] = run
+    for path, found in ranks.items():
+        if path in runs:
+            runs[path] = replace(runs[path], ranks=tuple(sorted(found, key=lambda rank: rank[0])))
+        else:  # rank 0 wrote nothing: then they are runs like any other
+            runs.update((rank.directory, rank) for _, rank in found)
+    yield from runs.values()
 
 
 def single_file(root: Root) -> FoundRun:

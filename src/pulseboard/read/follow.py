@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Events can be lost (a full queue): look for oneself now and then all the same.
 _SAFETY_LOOK_SECS = 30.0
 _GATHER_MILLISECS = 200
+_WAKE_MILLISECS = 500
 # A look may take this share of one core, no more: past that, looks come less often.
 _MOST_LOOKING = 1 / 50
 
@@ -35,30 +36,39 @@ def follow(log: Log, *, every_secs: float, stop: threading.Event) -> Iterator[Ch
 def _by_events(log: Log, *, stop: threading.Event) -> Iterator[Changes]:
     from watchfiles import watch
 
+    if changes := log.poll():
+        yield changes
     while not stop.is_set():
         links = log.linked_directories()
         roots = [root.path for root in log.roots]
         events = watch(
             *roots,
             *sorted({os.path.realpath(link) for link in links}),
-            watch_filter=_matters,
+            watch_filter=None,  # a filter would hold back the timeouts too, while other files are busy
             debounce=_GATHER_MILLISECS,
-            rust_timeout=int(_SAFETY_LOOK_SECS * 1000),
+            rust_timeout=_WAKE_MILLISECS,
             yield_on_timeout=True,
             stop_event=stop,
             raise_interrupt=True,
             ignore_permission_denied=True,
         )
-        if changes := log.poll():  # what came before the watch stood
-            yield changes
+        # The watch stands once the first batch is here: nobody told of what came before.
+        next_look = 0.0
         for batch in events:
-            paths = [path for _, path in batch]
-            inside = paths and all(path.startswith(tuple(root + os.sep for root in roots)) for path in paths)
+            paths = [path for change, path in batch if _matters(change, path)]
             # Paths behind a link are told by their real names, which the log does not know them by.
-            if changes := log.poll(paths if inside else None):
+            outside = not all(path.startswith(tuple(root + os.sep for root in roots)) for path in paths)
+            if outside or time.monotonic() >= next_look:
+                changes = log.poll()
+                next_look = time.monotonic() + _SAFETY_LOOK_SECS
+            elif paths:
+                changes = log.poll(paths)
+            else:
+                continue
+            if changes:
                 yield changes
-            if log.linked_directories() != links:
-                break  # new links need new watches
+            if log.linked_directories() != links or not all(map(os.path.exists, roots)):
+                break  # new links need new watches, and a root that went took its watch along
 
 
 def _matters(change: Change, path: str) -> bool:

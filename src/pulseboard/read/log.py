@@ -43,14 +43,14 @@ class Log(Mapping[str, Run], Table):
         self._directories: dict[Root, dict[str, FoundDirectory]] = {root: {} for root in self.roots}
         self._files: dict[tuple[int, int], EventFile] = {}
         self._runs: dict[str, Run] = {}
-        self._names: dict[str, str] = {}  # alias -> name
+        self._names: dict[str, Run] = {}  # aliases, and the ranks of runs
         self._walk_notes: dict[str, Note] = {}
         self._refreshing = threading.Lock()
 
     # ---- the mapping
 
     def __getitem__(self, name: str) -> Run:
-        run = self._runs.get(name) or self._runs.get(self._names.get(name, ""))
+        run = self._runs.get(name, self._names.get(name))
         if run is None:
             raise RunNotFound(name, known=self._runs)
         return run
@@ -74,9 +74,20 @@ class Log(Mapping[str, Run], Table):
 
     def columns(self) -> dict[str, Any]:
         """One long table of all scalars of all runs: `run`, `tag`, `step`, `wall_time`, `value`."""
-        return long_table(
-            ({"run": name, "tag": tag}, run.series(tag)) for name, run in self.items() for tag in run.tags(kinds.SCALAR)
-        )
+        parts = (((name, tag), run.series(tag)) for name, run in self.items() for tag in run.tags(kinds.SCALAR))
+        return long_table(parts, labels=("run", "tag"))
+
+    def _give_files(self, run: Run, found: FoundRun) -> None:
+        run.files = [self._files[file.identity] for file in found.files]
+        run.settle()
+        run.ranks = {0: run}
+        for number, at in found.ranks:
+            run.ranks[number] = Run(at.name, aliases=at.aliases, directory=at.directory)
+            run.ranks[number].files = [self._files[file.identity] for file in at.files]
+            run.ranks[number].settle()
+
+    def _files_of(self, run: Run) -> list[EventFile]:
+        return [file for rank in run.ranks.values() for file in rank.files]
 
     # ---- keeping up
 
@@ -167,7 +178,7 @@ class Log(Mapping[str, Run], Table):
         files: dict[tuple[int, int], EventFile] = {}
         stale: dict[tuple[int, int], FoundFile] = {}
         for run in found.values():
-            for file in run.files:
+            for file in run.all_files():
                 # By identity, not by path: a renamed file keeps its columns, and a run that is
                 # reached by two links is held once.
                 if file.identity in files:
@@ -189,19 +200,21 @@ class Log(Mapping[str, Run], Table):
         runs: list[Run] = []
         grown: list[str] = []
         for name, at in found.items():
-            files = [self._files[file.identity] for file in at.files]
+            files = [self._files[file.identity] for file in at.all_files()]
             run = before.get(name)
             if run is None or run.directory != at.directory:
-                run = Run(name, aliases=at.aliases, directory=at.directory, files=files)
-                run.settle()
-            elif run.files != files or any(file.identity in loaded for file in at.files):
-                run.files = files
-                run.settle()
+                if run is not None:  # the name has gone over to another directory
+                    grown.append(name)
+                run = Run(name, aliases=at.aliases, directory=at.directory)
+                self._give_files(run, at)
+            elif self._files_of(run) != files or any(file.identity in loaded for file in at.all_files()):
+                self._give_files(run, at)
                 grown.append(name)
             runs.append(run)
         runs.sort(key=lambda run: (-run.last_active, run.name))
         self._runs = {run.name: run for run in runs}
-        self._names = {alias: run.name for run in runs for alias in run.aliases}
+        self._names = {alias: run for run in runs for alias in run.aliases}
+        self._names |= {rank.name: rank for run in runs for rank in run.ranks.values() if rank is not run}
         added = tuple(name for name in self._runs if name not in before)
         removed = tuple(name for name in before if name not in self._runs)
         return Changes(added, removed, tuple(grown))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pulseboard.core import values as words
-from pulseboard.core.errors import TagNotFound
+from pulseboard.core.errors import RunNotFound, TagNotFound
 from pulseboard.core.note import Note
 from pulseboard.core.series import Series
 from pulseboard.core.table import Table
@@ -21,6 +21,8 @@ from pulseboard.read.timeline import Part, Points, parts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -70,11 +72,12 @@ class ScalarStats:
 class Run(Table):
     """One run of a log directory. Reads what is asked for from the columns that are loaded."""
 
-    def __init__(self, name: str, *, aliases: tuple[str, ...], directory: str, files: list[EventFile]) -> None:
+    def __init__(self, name: str, *, aliases: tuple[str, ...], directory: str) -> None:
         self.name = name
         self.aliases = aliases
         self.directory = directory
-        self.files = files
+        self.files: list[EventFile] = []  # in the order they are read
+        self.ranks: dict[int, Run] = {0: self}  # what other ranks of the job wrote, each as a run of its own
         self._index: dict[str, TagInfo] = {}
         self._index_at: object = None
         self._undecoded: dict[tuple[str, int], Note] = {}
@@ -86,7 +89,7 @@ class Run(Table):
 
     def infos(self) -> dict[str, TagInfo]:
         """Every tag, in order of appearance."""
-        at = [(file.log.generation, file.log.offset) for file in self.files]
+        at = [(file, file.log.generation, file.log.offset) for file in self.files]
         if at != self._index_at:
             index: dict[str, TagInfo] = {}
             for file in self.files:
@@ -116,8 +119,34 @@ class Run(Table):
 
     # ---- scalars
 
-    def series(self, tag: str, *, orphans: bool = False) -> Series:
-        """The points of a scalar tag. With `orphans`, also those a restart took the place of, marked."""
+    def series(self, tag: str, *, rank: int = 0, orphans: bool = False) -> Series:
+        """The points of a scalar tag. With `orphans`, also those a restart took the place of, marked.
+
+        `rank`: those that another rank of the job logged for itself; `ranks` has what there is.
+        """
+        if rank != 0:
+            if rank not in self.ranks:
+                raise RunNotFound(f"{self.name} (rank {rank})", known=[f"rank {n}" for n in self.ranks])
+            return self.ranks[rank].series(tag, orphans=orphans)
+        return self._undisturbed(lambda: self._series(tag, orphans=orphans))
+
+    def _undisturbed(self, look: Callable[[], T]) -> T:
+        """What `look` gives, looked at again where a file was read anew meanwhile: its tags have other indices now."""
+        while True:
+            before = self._generations()
+            try:
+                found = look()
+            except (LookupError, ValueError):
+                if before == self._generations():
+                    raise
+                continue
+            if before == self._generations():
+                return found
+
+    def _generations(self) -> list[tuple[EventFile, int]]:
+        return [(file, file.log.generation) for file in self.files]
+
+    def _series(self, tag: str, *, orphans: bool) -> Series:
         info = self._info(tag, kinds.SCALAR)
         by_span = any(kinds.kind_of(what, info.plugin) == kinds.SCALAR for what in info.whats)
         found: list[Points] = []
@@ -148,12 +177,15 @@ class Run(Table):
 
     def stats(self) -> Iterator[ScalarStats]:
         """Each scalar tag in one line, orphaned points left out."""
+        return iter(self._undisturbed(lambda: list(self._stats())))
+
+    def _stats(self) -> Iterator[ScalarStats]:
         alone = len(self.files) == 1 and not self.files[0].log.restarts() and not self.files[0].log.unversioned
         for tag in self.tags(kinds.SCALAR):
             if alone and not self.infos()[tag].spans:
                 yield _stats_from_kernel(self.files[0], tag)
             else:
-                yield _stats_of(self.series(tag))
+                yield _stats_of(self._series(tag, orphans=False))
 
     # ---- everything else
 
@@ -162,6 +194,9 @@ class Run(Table):
 
         A value that cannot be decoded is left out and noted in `notes`.
         """
+        return self._undisturbed(lambda: self._values(tag, kind=kind, orphans=orphans))
+
+    def _values(self, tag: str, *, kind: str, orphans: bool) -> list[Any]:
         info = self._info(tag, kind)
         metadata = self._metadata(tag)
         out: list[Any] = []
@@ -275,7 +310,7 @@ class Run(Table):
 
     def columns(self) -> dict[str, Any]:
         """One long table of all scalars: `tag`, `step`, `wall_time`, `value`."""
-        return long_table(({"tag": tag}, self.series(tag)) for tag in self.tags(kinds.SCALAR))
+        return long_table((((tag,), self.series(tag)) for tag in self.tags(kinds.SCALAR)), labels=("tag",))
 
     def settle(self) -> None:
         """Read again the files whose restarts depend on the files before them.

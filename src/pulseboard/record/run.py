@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import itertools
 import os
@@ -20,6 +21,7 @@ from pulseboard.record.media import Media
 from pulseboard.record.numbers import later, to_number
 from pulseboard.record.report import say, say_once
 from pulseboard.record.run_directory import RunFile, circumstances, new_run_directory, now, run_to_resume
+from pulseboard.record.settings import Settings, load_settings
 from pulseboard.record.sink import RunInfo, SinkRunner
 from pulseboard.record.stand_in import EventTarget, Forked, NoFile, Resuming, WaitingRank
 from pulseboard.record.worker import Worker
@@ -31,41 +33,31 @@ _current: Run | None = None
 
 def init(
     *,
-    dir: str | os.PathLike[str] = "runs",
+    dir: str | os.PathLike[str] | None = None,
     run_id: str | None = None,
     run_tag: str | None = None,
     config: Any = None,
     tags: Iterable[str] = (),
     notes: str = "",
-    report_to: str | Iterable[str] = "tensorboard",
+    report_to: str | Iterable[str] | None = None,
     resume: str | None = None,
-    telemetry_secs: float = 10.0,
-    settings: Mapping[str, Any] | None = None,
-    strict: bool = False,
+    settings_file: str | os.PathLike[str] | None = None,
+    **settings: Any,
 ) -> Run:
-    """Begin a run below `dir`, or with `resume` go on with one: 'latest', or its id.
+    """Begin a run below `dir` ('runs'), or with `resume` go on with one: 'latest', or its id.
 
     Under torchrun call it in every process: rank 0 writes the run, the others only what is logged
-    with `per_rank=True`. `strict` raises where a job would only be told.
+    with `per_rank=True`. Further settings, and where they may stand: record/settings.py.
     """
     global _current
-    _current = Run(
-        Path(dir),
-        run_id=run_id,
-        run_tag=run_tag,
-        config=config,
-        tags=tags,
-        notes=notes,
-        report_to=report_to,
-        resume=resume,
-        telemetry_secs=telemetry_secs,
-        settings=settings,
-        strict=strict,
-    )
+    runs_dir = None if dir is None else os.fspath(dir)
+    settings |= {"runs_dir": runs_dir, "run_id": run_id, "run_tag": run_tag, "report_to": report_to}
+    chosen, beside = load_settings(settings_file, **settings)
+    _current = Run(chosen, config={**beside, **as_config(config)}, tags=tags, notes=notes, resume=resume)
     return _current
 
 
-def current() -> Run | None:
+def current_run() -> Run | None:
     """The run that `init` began last and that is not finished."""
     return _current if _current is not None and not _current.finished else None
 
@@ -75,25 +67,20 @@ class Run(Media):
 
     def __init__(
         self,
-        runs: Path,
+        settings: Settings,
         *,
-        run_id: str | None = None,
-        run_tag: str | None = None,
-        config: Any = None,
+        config: Mapping[str, Any] | None = None,
         tags: Iterable[str] = (),
         notes: str = "",
-        report_to: str | Iterable[str] = "tensorboard",
         resume: str | None = None,
-        telemetry_secs: float = 0.0,
-        settings: Mapping[str, Any] | None = None,
-        strict: bool = False,
         rank: ranks.Rank | None = None,
     ) -> None:
+        self.settings = settings
         self.rank = rank or ranks.current_rank()
-        self.strict = strict
+        self.strict = settings.strict
         self.finished = False
         self._nth = next(_inits)
-        self._runs = runs
+        self._runs = Path(settings.runs_dir)
         self._step = 0
         self._ending = threading.RLock()  # a signal may end the run while it is being ended
         self._sinks: list[SinkRunner] = []
@@ -104,11 +91,11 @@ class Run(Media):
         self._worker = Worker(self._tick)
         self.events: EventTarget  # where Events go
         if self.rank.is_main:
-            self._begin(run_id, run_tag, config, tags, notes, report_to, resume, settings or {})
+            self._begin(config or {}, tags, notes, resume)
         else:
-            self.events = WaitingRank(self._runs, self.rank.rank, nth=self._nth, strict=strict, found=self._found)
-        if telemetry_secs and self.rank.local_rank == 0:
-            self._start_telemetry(telemetry_secs)
+            self.events = WaitingRank(self._runs, self.rank.rank, nth=self._nth, strict=self.strict, found=self._found)
+        if settings.telemetry_secs and self.rank.local_rank == 0:
+            self._start_telemetry(settings.telemetry_secs)
         self._worker.start()
         endings.watch(self)
 
@@ -263,25 +250,16 @@ class Run(Media):
     ) -> None:
         self.finish(status="finished" if kind is None else "failed")
 
-    def _begin(
-        self,
-        run_id: str | None,
-        run_tag: str | None,
-        config: Any,
-        tags: Iterable[str],
-        notes: str,
-        report_to: str | Iterable[str],
-        resume: str | None,
-        settings: Mapping[str, Any],
-    ) -> None:
+    def _begin(self, config: Mapping[str, Any], tags: Iterable[str], notes: str, resume: str | None) -> None:
+        settings, today = self.settings, datetime.date.today()
         try:
             if resume is not None:
                 directory = run_to_resume(self._runs, resume)
             else:
-                directory = new_run_directory(self._runs, run_id=run_id, run_tag=run_tag, today=datetime.date.today())
+                directory = new_run_directory(self._runs, run_id=settings.run_id, run_tag=settings.run_tag, today=today)
         except OSError as error:
             # The event file will say what is wrong and keep trying; a name is all it needs.
-            directory = self._runs / (run_id or f"{datetime.date.today().isoformat()}_{os.getpid()}")
+            directory = self._runs / (settings.run_id or f"{today.isoformat()}_{os.getpid()}")
             self._wrong(error, doing="making the run's directory")
         self._directory = directory
         if self.rank.world_size > 1:
@@ -295,18 +273,20 @@ class Run(Media):
             started=before.get("started", now()),
             heartbeat=now(),
             world_size=self.rank.world_size,
-            config={**(before.get("config") or {}), **_as_config(config)},
+            config={**(before.get("config") or {}), **config},
             tags=list(dict.fromkeys([*before.get("tags", []), *tags])),
             notes=notes or before.get("notes", ""),
             resumed=[*before.get("resumed", []), now()] if resume is not None else before.get("resumed", []),
             **circumstances(),
         )
-        wanted = [report_to] if isinstance(report_to, str) else list(report_to)
+        wanted = settings.report_to
         file: EventTarget = (
             EventFile(directory / layout.EVENTS_DIRECTORY, strict=self.strict) if "tensorboard" in wanted else NoFile()
         )
         self.events = Resuming(file) if resume is not None else file
-        info = RunInfo(directory.name, str(directory), self.config, tuple(self.tags), self.notes, settings)
+        info = RunInfo(
+            directory.name, str(directory), self.config, tuple(self.tags), self.notes, dataclasses.asdict(settings)
+        )
         self._sinks = [SinkRunner(id, info, strict=self.strict) for id in wanted if id != "tensorboard"]
 
     def _found(self, directory: Path) -> None:
@@ -348,7 +328,7 @@ class Run(Media):
         self.events = Forked(self.events, self._worker.start)
 
 
-def _as_config(config: Any) -> dict[str, Any]:
+def as_config(config: Any) -> dict[str, Any]:
     """A configuration as a mapping: mappings, argparse namespaces, dataclasses and other plain objects."""
     if config is None:
         return {}

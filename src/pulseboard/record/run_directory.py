@@ -125,7 +125,7 @@ def circumstances() -> dict[str, Any]:
     """How and where this process runs: command, commit, host, versions."""
     return {
         "command": " ".join([os.path.basename(sys.executable), *sys.argv]) if sys.argv else "",
-        "directory": os.getcwd(),
+        "working_directory": os.getcwd(),
         "git": _git(),
         "host": socket.gethostname(),
         "user": _user(),

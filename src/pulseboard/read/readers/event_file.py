@@ -76,7 +76,8 @@ class EventFile:
 
     def _decompressed(self) -> Iterator[bytes]:
         with gzip.open(self.path, "rb") as stream:
-            while piece := stream.read(_PIECE):
+            # read1, not read: of an archive that ends too soon, read would keep back the last piece.
+            while piece := stream.read1(_PIECE):
                 yield piece
 
     def tags(self) -> dict[str, TagEntry]:
@@ -104,12 +105,23 @@ class EventFile:
     def _read_archived(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         """A compressed file has no random access: one pass serves all spans."""
         out = [b""] * len(spans)
-        with gzip.open(self.path, "rb") as stream:
-            for i in sorted(range(len(spans)), key=lambda i: spans[i]):
-                offset, length = spans[i]
-                stream.seek(offset)
-                out[i] = stream.read(length)
+        pieces = self._decompressed()
+        held, start = bytearray(), 0  # what was unpacked last, and the byte it stands at
+        for i in sorted(range(len(spans)), key=lambda i: spans[i]):
+            offset, length = spans[i]
+            while start + len(held) < offset + length:
+                if start + len(held) <= offset:
+                    start += len(held)
+                    held.clear()
+                held += self._next_of(pieces)
+            out[i] = bytes(held[offset - start : offset - start + length])
         return out
+
+    def _next_of(self, pieces: Iterator[bytes]) -> bytes:
+        try:
+            return next(pieces)
+        except (StopIteration, EOFError, zlib.error) as error:
+            raise OSError(errno.EIO, "the archive was cut or damaged since it was read", self.path) from error
 
     def notes(self) -> list[Note]:
         """What is wrong with the file, in words."""
