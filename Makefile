@@ -45,8 +45,9 @@ format: $(VENV)/.dev  ## format and sort imports
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.dev  ## measure the reader against its peers; writes docs/benchmarks.md
+bench: $(VENV)/.dev  ## measure reading and writing beside their peers; writes docs/benchmarks.md
 	$(BIN)/python benchmarks/read.py --write docs/benchmarks.md
+	$(BIN)/python benchmarks/write.py --write docs/benchmarks.md
 
 fuzz: $(VENV)/.dev  ## ten minutes of hostile bytes against the sanitized kernel
 	$(BIN)/python tests/native/fuzz.py --seconds 600

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builders import event_file, scalar, scalars, session_start, summary, tensor, version
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from reference import accumulate, assert_same_histograms, bits, points_of, scalars_by_tensorboard
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
@@ -208,7 +208,6 @@ def _files(**options):
 @example([[version(), *scalars("a", (5, 1.0))], [session_start(3)]])
 @example([[version(), *scalars("a", (5, 1.0))], [session_start(3), version("brain.Event:1")]])
 def test_what_is_orphaned_is_what_tensorboard_purges(files):
-    assume(not any(map(_starts_before_its_version, files)))
     with tempfile.TemporaryDirectory() as directory:
         run = run_of(directory, *files)
         want = accumulate(directory)
@@ -225,18 +224,6 @@ def test_what_is_orphaned_is_what_tensorboard_purges(files):
             assert [p for p, lost in zip(points_of(both), both.orphaned, strict=True) if not lost] == points
 
 
-def _starts_before_its_version(events):
-    """Known to differ: see the test below of that name."""
-    started = False
-    for event in events:
-        if event.WhichOneof("what") == "summary":
-            return False
-        if event.file_version.endswith((":2", ":3.5", "2")):
-            return started
-        started = started or event.session_log.status == SessionLog.START
-    return False
-
-
 def _all_points(files):
     out = defaultdict(list)
     for event in (event for events in files for event in events):
@@ -250,7 +237,6 @@ def _all_points(files):
 @given(_files(tensors=True))
 def test_scalars_in_tensor_form_are_orphaned_by_the_same_rule(files):
     """Against the rule written plainly: the data API purges no tensors, though the dashboard does."""
-    assume(not any(map(_starts_before_its_version, files)))
     with tempfile.TemporaryDirectory() as directory:
         run = run_of(directory, *files)
         kept = {tag: points_of(run.series(tag)) for tag in run.tags("scalar")}

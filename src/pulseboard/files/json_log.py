@@ -221,6 +221,7 @@ def _refuse(word: str) -> float:
     raise ValueError(word)
 
 
+_WELL_BEGUN = re.compile(r"\s*\[?\s*\{")
 _NEXT_RECORD = re.compile(r"\{")
 _NEXT_LINE = re.compile(r"\n[\s,\x00]*(?=\{)")
 
@@ -232,7 +233,7 @@ def complete_records(data: bytes) -> list[str]:
     of a broken record is not taken for one.
     """
     text = data.decode("utf-8", "replace")
-    decoder, found, at, past_damage = json.JSONDecoder(), [], 0, False
+    decoder, found, at, past_damage = json.JSONDecoder(), [], 0, not _WELL_BEGUN.match(text)
     while begin := (_NEXT_LINE if past_damage else _NEXT_RECORD).search(text, at):
         start = begin.end() if past_damage else begin.start()
         try:

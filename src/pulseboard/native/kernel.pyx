@@ -10,7 +10,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 
 cdef extern from "<pthread.h>" nogil:
@@ -533,3 +533,61 @@ cdef class EventWriter:
     def offset(self) -> int:
         """Bytes of the file attached last, once `write` has returned."""
         return self._offset
+
+
+# ---- histograms
+
+from cpython.buffer cimport PyBUF_CONTIG_RO, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
+
+cdef extern from "histogram.h" nogil:
+    enum:
+        PB_EDGES
+        PB_BUCKETS
+    ctypedef struct pb_histogram:
+        uint64_t nan
+        uint64_t inf
+        uint64_t num
+        double min
+        double max
+        double sum
+        double sum_squares
+        uint64_t counts[1]  # PB_BUCKETS of them
+    const double *pb_histogram_edges()
+    void pb_histogram_of(pb_histogram *, const void *numbers, size_t n, int wide)
+
+
+def histogram_edges() -> bytes:
+    """The edges of TensorBoard's buckets as float64, rising: -9.9e19 ... -1e-12, 0, 1e-12 ... 9.9e19."""
+    return PyBytes_FromStringAndSize(<const char *>pb_histogram_edges(), PB_EDGES * sizeof(double))
+
+
+def histogram(numbers) -> tuple:
+    """Count a C-contiguous buffer of float32 or float64 in these buckets.
+
+    (numbers, NaNs, infinities, min, max, sum, sum of squares, first bucket that has anything in it, the
+    counts from it to the last such bucket as uint64). NaNs and infinities are in none of the others, and
+    min and max are NaN where there are no numbers.
+    """
+    cdef Py_buffer view
+    cdef pb_histogram h
+    cdef size_t n, first = 0, end = PB_BUCKETS
+    cdef int wide
+    PyObject_GetBuffer(numbers, &view, PyBUF_CONTIG_RO | PyBUF_FORMAT)
+    try:
+        form = (<bytes>view.format).lstrip(b"@=<") if view.format is not NULL else b""
+        wide = form == b"d"
+        if not wide and form != b"f":
+            raise ValueError(f"histogram counts float32 and float64; convert what is {form.decode()!r}")
+        if <uintptr_t>view.buf % <size_t>view.itemsize:
+            raise ValueError("histogram counts aligned numbers; copy these first")
+        n = view.len // view.itemsize
+        with nogil:
+            pb_histogram_of(&h, view.buf, n, wide)
+    finally:
+        PyBuffer_Release(&view)
+    while first < end and not h.counts[first]:
+        first += 1
+    while end > first and not h.counts[end - 1]:
+        end -= 1
+    counts = PyBytes_FromStringAndSize(<const char *>&h.counts[first], (end - first) * sizeof(uint64_t))
+    return h.num, h.nan, h.inf, h.min, h.max, h.sum, h.sum_squares, first, counts

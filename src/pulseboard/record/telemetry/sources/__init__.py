@@ -1,0 +1,1 @@
+"""sources: one file a source, named for its id."""
