@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 NATIVE := $(filter-out src/pulseboard/native/kernel.c,$(wildcard src/pulseboard/native/*.[ch])) \
           src/pulseboard/native/kernel.pyx
 
-.PHONY: help demo test check format bench fuzz native clean
+.PHONY: help demo test check golden format bench fuzz native clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
@@ -40,6 +40,9 @@ check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+golden: $(VENV)/.dev  ## write the golden files of tests/golden anew; read the diff before you commit it
+	PULSEBOARD_GOLDEN=1 $(BIN)/python -m pytest --quiet tests/cli
 
 format: $(VENV)/.dev  ## format and sort imports
 	$(BIN)/ruff format .

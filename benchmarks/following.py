@@ -78,7 +78,7 @@ def _in_copy(plan: Plan, runs: Path, measure_in: Callable[[Path], Sample]) -> Sa
 
 
 def _ms(growth: dict[str, Sample], name: str, records: int) -> float:
-    return statistics.median(growth[name]["took_ms"][str(records)])
+    return statistics.median(growth[name]["took_ms"][records])
 
 
 def _growth_table(plan: Plan, growth: dict[str, Sample]) -> str:

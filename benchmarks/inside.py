@@ -10,17 +10,15 @@ from typing import Any
 
 
 def main() -> None:
-    """Call the function that the first argument names with the others, and print what it returns as JSON."""
-    import json
-
-    print(json.dumps(globals()[sys.argv[1]](*sys.argv[2:])))
+    """Call the function that the first argument names with the others, and print what it returns."""
+    print(repr(globals()[sys.argv[1]](*sys.argv[2:])))
 
 
 # ---- reading
 
 
 def load(path: str) -> dict[str, Any]:
-    """Pulseboard's call alone. NumPy is never needed for it."""
+    """Pulseboard's call and nothing else, so that the whole process is the call's too."""
     import pulseboard as pb
 
     began = time.perf_counter()
@@ -29,15 +27,23 @@ def load(path: str) -> dict[str, Any]:
     imported = time.perf_counter()
     log = pb.read(path)
     read = time.perf_counter()
-    files = [file for run in log.values() for file in run.files]
     return {
         "load_s": read - began,
         "import_s": imported - began,
         "read_s": read - imported,
         "rss_mb": _peak_rss_mb(),
         "runs": len(log),
-        "values": sum(info.points + info.spans for run in log.values() for info in run.infos().values()),
-        "held_bytes": sum(file.log.held_bytes for file in files),
+    }
+
+
+def held(path: str) -> dict[str, Any]:
+    """How much the columns hold after the same call."""
+    import pulseboard as pb
+
+    runs = pb.read(path).values()
+    return {
+        "values": sum(info.points + info.spans for run in runs for info in run.infos().values()),
+        "held_bytes": sum(file.log.held_bytes for run in runs for file in run.files),
     }
 
 

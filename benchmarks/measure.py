@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import ast
 import os
 import resource
 import statistics
@@ -119,7 +119,7 @@ def fresh(name: str, *arguments: str) -> Sample:
     # By import and not as a script: Python keeps the compiled form of what is imported.
     command = [sys.executable, "-c", "import inside; inside.main()", name, *arguments]
     said, taken = run(command, cwd=HERE)
-    return {**json.loads(said.splitlines()[-1]), **taken}
+    return {**ast.literal_eval(said.decode().splitlines()[-1]), **taken}
 
 
 def peak_rss_mb(process: psutil.Process) -> float:

@@ -46,6 +46,7 @@ def _run(run):
         "restarts": [dataclasses.astuple(restart) for restart in run.restarts()],
         "tags": [_tag(run, info) for info in run.infos().values()],
         "stats": [str(stats) for stats in run.stats()],
+        "ranks": {number: _run(rank) for number, rank in run.ranks.items() if rank is not run},
     }
 
 

@@ -6,10 +6,12 @@ python trainers/spirals.py runs/resumed --dies-at 700            # dies, resumes
 """
 
 import argparse
+import itertools
+from pathlib import Path
 
 import numpy as np
 
-from pulseboard.record.event_file import EventFile
+import pulseboard as pb
 
 # ---- arguments
 
@@ -47,7 +49,7 @@ def features(x):
 
 
 sizes = [16, args.width, args.width, 2]
-weights = [rng.normal(0, np.sqrt(2 / a), (a, b)) for a, b in zip(sizes, sizes[1:], strict=False)]
+weights = [rng.normal(0, np.sqrt(2 / a), (a, b)) for a, b in itertools.pairwise(sizes)]
 momentum = [np.zeros_like(w) for w in weights]
 
 
@@ -68,7 +70,7 @@ def loss_of(chances, y):
 # ---- the loop
 
 
-def train(events, first_step, last_step):
+def train(run, first_step, last_step):
     checkpoint = (first_step, [w.copy() for w in weights])
     for step in range(first_step, last_step):
         rate = args.learning_rate * min(1, (step + 1) / 50) * 0.5 * (1 + np.cos(np.pi * step / args.steps))
@@ -91,16 +93,17 @@ def train(events, first_step, last_step):
             _, chances = forward(valid_x)
             logged["val/loss"] = loss_of(chances, valid_y)
             logged["val/accuracy"] = np.mean(chances.argmax(axis=1) == valid_y)
-        events.scalars(logged, step=step)
+        run.log(logged, step=step)
         if step % 200 == 0:
             checkpoint = (step, [w.copy() for w in weights])
     return checkpoint
 
 
+where = {"dir": Path(args.run).parent, "telemetry_secs": 0}
 with np.errstate(all="ignore"):
-    with EventFile(args.run) as events:
-        resume_step, saved = train(events, 0, args.dies_at or args.steps)
+    with pb.init(**where, run_id=Path(args.run).name, config=args) as run:
+        resume_step, saved = train(run, 0, args.dies_at or args.steps)
     if args.dies_at:
         weights = saved
-        with EventFile(args.run, resume_step=resume_step) as events:
-            train(events, resume_step, args.steps)
+        with pb.init(**where, resume=Path(args.run).name) as run:
+            train(run, resume_step, args.steps)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from builders import event_file, scalar, scalars, session_start, summary, tensor, version
+from builders import event_file, scalar, session_start, summary, tensor, version
 from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
@@ -66,6 +66,13 @@ def golden():
     return compare
 
 
+def begin():
+    """The version record, at the time the log began."""
+    event = version()
+    event.wall_time = BEGAN
+    return event
+
+
 def at(step, *values):
     """An Event, one minute a step after the beginning."""
     return summary(*values, step=step, wall_time=BEGAN + 60 * step)
@@ -80,7 +87,7 @@ def histogram(tag, low, high):
 
 def baseline():
     """A run with several kinds of data, a NaN, an infinity and a spike."""
-    yield version()
+    yield begin()
     yield at(0, tensor("notes", TensorProto(dtype=7, string_val=[b"first try"]), plugin="text"))
     for step in range(0, 200, 2):
         loss = 1000.0 if step == 120 else float("nan") if step == 60 else 4.0 / (1 + step / 20)
@@ -104,16 +111,16 @@ def runs(tmp_path):
     root = tmp_path / "runs"
     name = "events.out.tfevents.1700000000.host"
     write(root / "baseline" / name, *baseline())
-    write(root / "resumed" / f"{name}.1", version(), *(at(s, scalar("loss", 10.0 - s)) for s in range(10)))
+    write(root / "resumed" / f"{name}.1", begin(), *(at(s, scalar("loss", 10.0 - s)) for s in range(10)))
     write(
         root / "resumed" / f"{name}.2",
-        version(),
+        begin(),
         session_start(6, wall_time=BEGAN + 700),
-        *(at(s + 10, scalar("loss", 5.0 - s / 2)) for s in range(4)),
+        *(at(s, scalar("loss", 8.0 - s / 2)) for s in range(6, 10)),
     )
     for rate in (0.1, 0.01):
-        write(root / "sweep" / f"lr={rate}" / name, version(), at(5, scalar("loss", rate)))
-    damaged = bytearray(event_file(version(), *scalars("loss", (0, 1.0), (1, 2.0), (2, 3.0))))
+        write(root / "sweep" / f"lr={rate}" / name, begin(), at(5, scalar("loss", rate)))
+    damaged = bytearray(event_file(begin(), *(at(s, scalar("loss", s + 1.0)) for s in range(3))))
     damaged[100] ^= 0xFF
     write(root / "damaged" / name, data=bytes(damaged))
     write(root / "empty" / name, data=b"")

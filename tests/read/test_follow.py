@@ -574,7 +574,7 @@ def test_file_systems_that_tell_are_known_from_those_that_do_not(monkeypatch, tm
 
 # ---- anything, in any order
 
-DIRECTORIES = ["", "a", "a/b", "c", "c/logs/tensorboard"]
+DIRECTORIES = ["", "a", "a/b", "c", "c/logs/tensorboard", "c/ranks/1"]
 NAMES = ["events.out.tfevents.1", "events.out.tfevents.2", "events.out.tfevents.3"]
 WHAT = [
     *["create"] * 4, *["append"] * 6, *["append_part"] * 3, "truncate", "rewrite", "replace", "delete", "rename",

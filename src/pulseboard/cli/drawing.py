@@ -24,7 +24,8 @@ def sparkline(values: NDArray[np.float64], *, width: int = 24) -> str:
     if not len(values):
         return ""
     stretches = np.array_split(values, min(width, len(values)))
-    means = [float(np.mean(part[ok])) if (ok := np.isfinite(part)).any() else math.nan for part in stretches]
+    with np.errstate(over="ignore"):  # a stretch of the largest numbers there are
+        means = [float(np.mean(part[ok])) if (ok := np.isfinite(part)).any() else math.nan for part in stretches]
     finite = [mean for mean in means if not math.isnan(mean)]
     low, high = min(finite, default=0.0), max(finite, default=0.0)
     return "".join(_NOT_FINITE if math.isnan(m) else _BARS[_level(m, low, high, len(_BARS))] for m in means)
@@ -57,7 +58,7 @@ def chart(series: Series, *, width: int = 72, height: int = 12, log: bool = Fals
     columns, rows = (width - margin - 2) * 2, height * 4
 
     span = max(1, last - first)
-    at = ((steps - first) / span * (columns - 1)).astype(int)
+    at = ((steps.astype(np.float64) - first) / span * (columns - 1)).astype(int)
     cells = np.zeros((height, columns // 2), np.uint8)
     before: tuple[int, int] | None = None
     for column in range(columns):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import pkgutil
 import signal
@@ -33,6 +34,10 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. The exit code is 0, or 2 where the input could not be read."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # What a terminal cannot show, it gets escaped; a run's name must not end the command.
+            stream.reconfigure(errors="backslashreplace")
     parser = _parser()
     args = parser.parse_args(argv)
     if args.command is None:
@@ -46,6 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `| head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # a file that went or was cut since it was read
+        print(f"pulseboard: {error.strerror or error}. {error.filename or ''}".rstrip(), file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return 128 + signal.SIGINT

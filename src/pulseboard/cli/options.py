@@ -83,7 +83,8 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 def print_json(value: Any) -> None:
     """Indented, with NaN and infinities as the strings 'nan', 'inf' and '-inf': JSON has no such numbers."""
-    json.dump(_plain(value), sys.stdout, indent=2, ensure_ascii=False)
+    everything = (sys.stdout.encoding or "").lower() in ("utf-8", "utf8")
+    json.dump(_plain(value), sys.stdout, indent=2, ensure_ascii=not everything)
     sys.stdout.write("\n")
 
 

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pulseboard.core.note import Note
 
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 # Shorter loads flash by; a bar for them is noise.
 _BAR_AFTER_SECS = 0.5
 _MOST_NOTES = 8
+# Names and tags are printed as they are: in rich's own way, `loss[train]` would lose its end.
+_AS_IT_IS: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
 
 
 def console() -> Console:
     """For standard output. In a pipe: no colour, and no line is cut to a width nobody sees."""
     from rich.console import Console
 
-    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=1000)
+    return Console(**_AS_IT_IS) if sys.stdout.isatty() else Console(**_AS_IT_IS, width=1000)
 
 
 def table(*columns: str, right: Iterable[str] = (), fold: Iterable[str] = ()) -> Table:
@@ -79,7 +81,7 @@ def print_notes(notes: list[Note]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    err = Console(stderr=True, highlight=False, soft_wrap=True)
+    err = Console(stderr=True, soft_wrap=True, **_AS_IT_IS)
     for note in worth[:_MOST_NOTES]:
         err.print(Text.assemble(("note  ", "yellow"), str(note)))
     if len(worth) > _MOST_NOTES:

@@ -27,11 +27,11 @@ def value(v: float) -> str:
 
 def duration(secs: float) -> str:
     """A span of time in its two largest units."""
-    if math.isnan(secs) or secs < 0:
+    if not math.isfinite(secs) or secs < 0:
         return "-"
-    if secs < 60:
+    if round(secs) < 60:
         return f"{secs:.0f}s"
-    minutes, s = divmod(int(secs), 60)
+    minutes, s = divmod(round(secs), 60)
     hours, m = divmod(minutes, 60)
     days, h = divmod(hours, 24)
     return f"{days}d {h:02}h" if days else f"{hours}h {m:02}m" if hours else f"{m}m {s:02}s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
+import zlib
 from dataclasses import dataclass
 
 from pulseboard.core.errors import PulseboardError
@@ -45,12 +46,12 @@ def archive_file(source: str, target: str) -> Archived:
     The copy is read back and compared byte for byte with the source, and is on disk, before the
     source goes. Whatever fails leaves the source untouched.
     """
-    before = os.stat(source)
-    if os.path.exists(target):
-        raise NotArchived(f"there is a file already at {target}", path=source)
-    os.makedirs(os.path.dirname(target), exist_ok=True)
     part = target + ".part"
     try:
+        before = os.stat(source)
+        if os.path.exists(target):
+            raise NotArchived(f"there is a file already at {target}", path=source)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
         _copy(source, part, packed=_packs(source, target))
         if not _same(source, part, packed=_packs(source, target)):
             raise NotArchived("the copy does not read back as the file", path=source)
@@ -60,13 +61,21 @@ def archive_file(source: str, target: str) -> Archived:
         os.utime(part, ns=(before.st_atime_ns, before.st_mtime_ns))
         os.replace(part, target)
         _sync_directory(os.path.dirname(target))
+        _remove(source, copied_to=target)
+        return Archived(source, target, before.st_size, os.stat(target).st_size)
     except OSError as error:
         raise NotArchived(str(error.strerror or error), path=source) from error
     finally:
         if os.path.exists(part):
             os.unlink(part)
-    os.unlink(source)
-    return Archived(source, target, before.st_size, os.stat(target).st_size)
+
+
+def _remove(source: str, *, copied_to: str) -> None:
+    try:
+        os.unlink(source)
+    except OSError:
+        os.unlink(copied_to)  # or the run would stand in two places, and never be archived again
+        raise
 
 
 def _packs(source: str, target: str) -> bool:
@@ -88,7 +97,10 @@ def _copy(source: str, part: str, *, packed: bool) -> None:
 def _same(source: str, part: str, *, packed: bool) -> bool:
     with open(source, "rb") as a, gzip.open(part, "rb") if packed else open(part, "rb") as b:
         while True:
-            left, right = a.read(_PIECE), b.read(_PIECE)
+            try:
+                left, right = a.read(_PIECE), b.read(_PIECE)
+            except (EOFError, zlib.error, gzip.BadGzipFile):
+                return False
             if left != right:
                 return False
             if not left:

@@ -7,9 +7,10 @@ import struct
 
 from pulseboard.core.values import UNKNOWN_MEDIA_TYPE, Audio, AudioClip, audio_media_type
 from pulseboard.files.kinds import IN_TENSOR
-from pulseboard.files.stored import StoredValue
-from pulseboard.files.wire import Message
+from pulseboard.files.stored import StoredValue, value_bytes
+from pulseboard.files.wire import Message, bytes_field, float_field, text_field, varint_field
 
+_IN_MESSAGE = 6
 _WAV = 11  # of AudioPluginData.Encoding, its only known value
 
 
@@ -50,3 +51,20 @@ def _wav_sample_rate(data: bytes) -> float | None:
     if len(data) < 28 or data[8:16] != b"WAVEfmt ":
         return None
     return float(struct.unpack_from("<I", data, 24)[0])
+
+
+# ---------- writing
+
+
+def encode_audio(
+    tag: str, *, data: bytes, sample_rate: float, frames: int, channels: int = 1, media_type: str = "audio/wav"
+) -> bytes:
+    """A Summary.Value of one clip in the old form. `frames` are samples of one channel."""
+    message = (
+        float_field(1, value=sample_rate)
+        + varint_field(2, value=channels)
+        + varint_field(3, value=frames)
+        + bytes_field(4, value=data)
+        + text_field(5, value=media_type)
+    )
+    return value_bytes(tag, what=_IN_MESSAGE, content=message)

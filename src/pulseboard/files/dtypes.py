@@ -56,6 +56,8 @@ NUMBERS = {
     "f2": HALF,
     "u4": 22,
     "u8": 23,
+    "c8": 8,
+    "c16": 18,
 }
 """The type that an array is written as, by NumPy's code without the byte order."""
 

@@ -22,7 +22,23 @@ def session_start_event(*, step: int, wall_time: float) -> bytes:
 def summary_event(*values: bytes, step: int, wall_time: float) -> bytes:
     """An Event of Summary.Values that are encoded already."""
     summary = b"".join(wire.bytes_field(1, value=value) for value in values)
+    return encoded_summary_event(summary, step=step, wall_time=wall_time)
+
+
+def encoded_summary_event(summary: bytes, *, step: int, wall_time: float) -> bytes:
+    """An Event of a Summary message that is encoded already."""
     return _head(step=step, wall_time=wall_time) + wire.bytes_field(5, value=summary)
+
+
+def graph_event(graph: bytes, *, wall_time: float) -> bytes:
+    """An Event of a GraphDef that is encoded already."""
+    return _head(step=0, wall_time=wall_time) + wire.bytes_field(4, value=graph)
+
+
+def run_metadata_event(tag: str, *, data: bytes, wall_time: float) -> bytes:
+    """An Event of a RunMetadata message that is encoded already."""
+    tagged = wire.text_field(1, value=tag) + wire.bytes_field(2, value=data)
+    return _head(step=0, wall_time=wall_time) + wire.bytes_field(8, value=tagged)
 
 
 def _head(*, step: int, wall_time: float) -> bytes:

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pulseboard.core.values import Histogram
 from pulseboard.files.kinds import IN_TENSOR
-from pulseboard.files.stored import StoredValue
-from pulseboard.files.wire import FIXED64, MalformedMessage, Message
+from pulseboard.files.stored import StoredValue, value_bytes
+from pulseboard.files.wire import FIXED64, MalformedMessage, Message, double_field, packed_doubles_field
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+_IN_MESSAGE = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Buckets:
+    """Numbers counted, as the old message keeps them."""
+
+    min: float  # NaN, like max, where nothing was counted
+    max: float
+    num: float
+    sum: float
+    sum_squares: float
+    limits: Sequence[float]  # right edges, rising; bucket i begins where bucket i - 1 ends
+    counts: Sequence[float]  # as many
+
+    # Left out of all the others. The file has no place for them.
+    nan: int = 0
+    inf: int = 0
 
 
 def decode_histogram(value: StoredValue) -> Histogram:
@@ -80,3 +101,42 @@ def _shown_buckets(
     edges = np.concatenate(([low], inner, [high]))
     edges.flags.writeable = False
     return edges[:-1], edges[1:], counts[first : last + 1]
+
+
+def histogram_of_buckets(buckets: Buckets, *, step: int, wall_time: float) -> Histogram:
+    """What a reader will make of the buckets once they are written."""
+    import numpy as np
+
+    limits, counts = np.array(buckets.limits, np.float64), np.array(buckets.counts, np.float64)
+    lefts, rights, shown = _shown_buckets(counts, limits=limits, low=buckets.min, high=buckets.max)
+    return Histogram(
+        step=step,
+        wall_time=wall_time,
+        lefts=lefts,
+        rights=rights,
+        counts=shown,
+        min=buckets.min,
+        max=buckets.max,
+        num=buckets.num,
+        sum=buckets.sum,
+        sum_squares=buckets.sum_squares,
+        bucket_limits=limits,
+        bucket_counts=counts,
+    )
+
+
+# ---------- writing
+
+
+def encode_histogram(tag: str, *, histogram: Buckets) -> bytes:
+    """A Summary.Value of a histogram in the old form, which TensorBoard and every other reader knows."""
+    message = (
+        double_field(1, value=histogram.min)
+        + double_field(2, value=histogram.max)
+        + double_field(3, value=histogram.num)
+        + double_field(4, value=histogram.sum)
+        + double_field(5, value=histogram.sum_squares)
+        + packed_doubles_field(6, values=histogram.limits)
+        + packed_doubles_field(7, values=histogram.counts)
+    )
+    return value_bytes(tag, what=_IN_MESSAGE, content=message)

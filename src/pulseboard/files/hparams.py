@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
 from pulseboard.core.values import HParamInfo, HParams, Interval, MetricInfo
-from pulseboard.files.stored import StoredValue
-from pulseboard.files.wire import BYTES, FIXED64, VARINT, MalformedMessage, Message
+from pulseboard.files.stored import StoredValue, metadata_bytes, value_bytes
+from pulseboard.files.wire import (
+    BYTES,
+    FIXED64,
+    VARINT,
+    MalformedMessage,
+    Message,
+    bytes_field,
+    double_field,
+    text_field,
+    varint_field,
+)
 
 _EXPERIMENT, _SESSION_START, _SESSION_END = 2, 3, 4
+
+EXPERIMENT_TAG = "_hparams_/experiment"
+SESSION_START_TAG = "_hparams_/session_start_info"
+SESSION_END_TAG = "_hparams_/session_end_info"
+
+HParam = float | str | bool
+"""What a hyperparameter may be on disk. None is left out; anything else is the caller's to convert."""
 
 _STATUS: dict[int, Literal["success", "failure", "running"]] = {1: "success", 2: "failure", 3: "running"}
 _TYPES: dict[int, Literal["string", "bool", "float"]] = {1: "string", 2: "bool", 3: "float"}
@@ -157,3 +174,81 @@ def _python(message: Message, *, depth: int) -> Any:
         entries = message.message(_STRUCT).messages(1)
         return {entry.text(1): _python(entry.message(2), depth=depth + 1) for entry in entries}
     return None
+
+
+# ---------- writing
+
+
+def encode_hparams(
+    values: Mapping[str, HParam | None],
+    *,
+    metrics: Iterable[str],
+    domains: Mapping[str, Iterable[HParam]] | None = None,
+) -> tuple[bytes, bytes, bytes]:
+    """The three Summary.Values of a session that is over: experiment, session start, session end."""
+    return (
+        encode_experiment(values, metrics=metrics, domains=domains),
+        encode_session_start(values),
+        encode_session_end("success"),
+    )
+
+
+def encode_experiment(
+    values: Mapping[str, HParam | None],
+    *,
+    metrics: Iterable[str],
+    domains: Mapping[str, Iterable[HParam]] | None = None,
+) -> bytes:
+    """Says which hyperparameters there are, of which type and with which `domains`, and which scalars are metrics."""
+    domains = domains or {}
+    infos = b"".join(
+        bytes_field(4, value=_info_bytes(name, value=value, domain=domains.get(name)))
+        for name, value in values.items()
+        if value is not None
+    )
+    metric_infos = b"".join(bytes_field(5, value=bytes_field(1, value=text_field(2, value=tag))) for tag in metrics)
+    return _record_bytes(EXPERIMENT_TAG, number=_EXPERIMENT, record=infos + metric_infos)
+
+
+def encode_session_start(
+    values: Mapping[str, HParam | None], *, group_name: str = "", start_time: float | None = None
+) -> bytes:
+    """A session's hyperparameters."""
+    entries = b"".join(
+        bytes_field(1, value=text_field(1, value=name) + bytes_field(2, value=_value_bytes(value)))
+        for name, value in values.items()
+        if value is not None
+    )
+    group = text_field(4, value=group_name) if group_name else b""
+    start = double_field(5, value=start_time) if start_time is not None else b""
+    return _record_bytes(SESSION_START_TAG, number=_SESSION_START, record=entries + group + start)
+
+
+def encode_session_end(status: Literal["success", "failure", "running"], *, end_time: float | None = None) -> bytes:
+    """How a session ended."""
+    number = next(number for number, name in _STATUS.items() if name == status)
+    end = double_field(2, value=end_time) if end_time is not None else b""
+    return _record_bytes(SESSION_END_TAG, number=_SESSION_END, record=varint_field(1, value=number) + end)
+
+
+def _record_bytes(tag: str, *, number: int, record: bytes) -> bytes:
+    # No value beside the metadata: that is how torch writes these, and all that readers look at.
+    return value_bytes(tag, metadata=metadata_bytes("hparams", content=bytes_field(number, value=record)))
+
+
+def _info_bytes(name: str, *, value: HParam, domain: Iterable[HParam] | None) -> bytes:
+    kind = "string" if isinstance(value, str) else "bool" if isinstance(value, bool) else "float"
+    number = next(number for number, known in _TYPES.items() if known == kind)
+    info = text_field(1, value=name) + varint_field(4, value=number)
+    if domain is None:
+        return info
+    return info + bytes_field(5, value=b"".join(bytes_field(1, value=_value_bytes(item)) for item in domain))
+
+
+def _value_bytes(value: HParam) -> bytes:
+    """A google.protobuf.Value."""
+    if isinstance(value, str):
+        return bytes_field(_STRING, value=value.encode("utf-8", "replace"))
+    if isinstance(value, bool):
+        return varint_field(_BOOL, value=value)
+    return double_field(_NUMBER, value=value)

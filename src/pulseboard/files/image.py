@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pulseboard.core.values import Image
 from pulseboard.files.kinds import IN_TENSOR
-from pulseboard.files.stored import StoredValue
-from pulseboard.files.wire import MalformedMessage
+from pulseboard.files.stored import StoredValue, value_bytes
+from pulseboard.files.wire import MalformedMessage, bytes_field, varint_field
+
+_IN_MESSAGE = 4
 
 
 def decode_image(value: StoredValue) -> Image:
@@ -39,3 +41,17 @@ def _pixels(digits: bytes) -> int:
     if not digits.isdigit() or len(digits) > 10:
         raise MalformedMessage(f"An image's width or height should be a number, not {digits[:20]!r}", at=0)
     return int(digits)
+
+
+# ---------- writing
+
+
+def encode_image(tag: str, *, width: int, height: int, channels: int, data: bytes) -> bytes:
+    """A Summary.Value of one image in the old form. `data` is a PNG, GIF or the like; channels are 1 to 4."""
+    message = (
+        varint_field(1, value=height)
+        + varint_field(2, value=width)
+        + varint_field(3, value=channels)
+        + bytes_field(4, value=data)
+    )
+    return value_bytes(tag, what=_IN_MESSAGE, content=message)

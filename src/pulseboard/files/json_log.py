@@ -25,11 +25,15 @@ import json
 import math
 import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal
 
 Record = dict[str, Any]
+
+FILE_NAME = "training.json"
+"""The log's name in a run's directory, unless another is asked for."""
 
 NEW_SUFFIX = ".new"
 """Behind a log's name: its next copy, while it is being made. May be deleted when nobody writes the log."""
@@ -77,7 +81,7 @@ MIB = 1 << 20
 def make_record(kind: str, values: Any, *, step: int, wall_time: float) -> Record:
     """A record of a kind in FIELDS, from a mapping or an object with attributes. What is missing is None."""
     made: Record = {"log": kind, "time": time_text(wall_time), "step": step}
-    find = values.get if isinstance(values, Mapping) else lambda name: getattr(values, name, None)
+    find: Callable[[str], Any] = values.get if isinstance(values, Mapping) else partial(_attribute, values)
     for name, wanted in FIELDS[kind].items():
         try:
             made[name] = _READ[wanted](find(name))
@@ -88,6 +92,10 @@ def make_record(kind: str, values: Any, *, step: int, wall_time: float) -> Recor
     return made
 
 
+def _attribute(values: Any, name: str) -> Any:
+    return getattr(values, name, None)
+
+
 def allocator_record(stats: Any, *, step: int, wall_time: float) -> Record:
     """A record of memory by segment; see `segments` for what `stats` may be."""
     return {"log": "allocator", "time": time_text(wall_time), "step": step, "stats": segments(stats)}
@@ -96,6 +104,11 @@ def allocator_record(stats: Any, *, step: int, wall_time: float) -> Record:
 def scalars_record(values: Mapping[str, float], *, step: int, wall_time: float) -> Record:
     """A record of any numbers by name."""
     return {"log": "scalars", "time": time_text(wall_time), "step": step, "values": dict(values)}
+
+
+def completed(record: Mapping[str, Any], *, step: int, wall_time: float) -> Record:
+    """The record with its kind, time and step first, where whoever made it left time and step to others."""
+    return {"log": record.get("log"), "time": time_text(wall_time), "step": step, **record}
 
 
 def segments(stats: Any) -> list[dict[str, Any]]:
@@ -208,13 +221,13 @@ def number(value: Any) -> float | None:
 # ---------- mending
 
 
-def sound_count(data: bytes) -> int | None:
-    """How many records these bytes hold, where they are an array of objects in strict JSON; None otherwise."""
+def is_sound(data: bytes) -> bool:
+    """Whether these bytes are an array of objects in strict JSON."""
     try:
         found = json.loads(data.decode("utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError):
-        return None
-    return len(found) if isinstance(found, list) and all(isinstance(item, dict) for item in found) else None
+        return False
+    return isinstance(found, list) and all(isinstance(item, dict) for item in found)
 
 
 def _refuse(word: str) -> float:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pulseboard.core.values import PRCurve
-from pulseboard.files.stored import StoredValue
-from pulseboard.files.wire import MalformedMessage
+from pulseboard.files.kinds import IN_TENSOR
+from pulseboard.files.stored import StoredValue, metadata_bytes, value_bytes
+from pulseboard.files.tensor import float_tensor_bytes
+from pulseboard.files.wire import MalformedMessage, varint_field
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
 
 
 def decode_pr_curve(value: StoredValue) -> PRCurve:
@@ -34,3 +43,12 @@ def decode_pr_curve(value: StoredValue) -> PRCurve:
         precision=rows[4, :end],
         recall=rows[5, :end],
     )
+
+
+# ---------- writing
+
+
+def encode_pr_curve(tag: str, *, rows: NDArray[Any], num_thresholds: int) -> bytes:
+    """A Summary.Value of a curve: rows of true and false positives, true and false negatives, precision, recall."""
+    metadata = metadata_bytes("pr_curves", content=varint_field(2, value=num_thresholds))
+    return value_bytes(tag, what=IN_TENSOR, content=float_tensor_bytes(rows), metadata=metadata)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pulseboard.files.kinds import IN_TENSOR
+from pulseboard.files.kinds import IN_TENSOR, METADATA_ONLY
 from pulseboard.files.tensor import MAX_LAID_OUT, read_strings, read_tensor
-from pulseboard.files.wire import BYTES, MalformedMessage, Message
+from pulseboard.files.wire import BYTES, MalformedMessage, Message, bytes_field, text_field
 
 if TYPE_CHECKING:
     from typing import Any
@@ -91,3 +91,19 @@ def stored_value(data: bytes, *, tag_metadata: bytes, what: int, step: int, wall
     own = b"" if what >= 100 else Message(data).blob(_METADATA)
     metadata = read_metadata(own or tag_metadata)
     return StoredValue(data=data, what=what, metadata=metadata, step=step, wall_time=wall_time)
+
+
+# ---------- writing
+
+
+def metadata_bytes(plugin: str, *, content: bytes = b"") -> bytes:
+    """A SummaryMetadata message that names a plugin, with what the plugin keeps there."""
+    named = text_field(1, value=plugin) + (bytes_field(2, value=content) if content else b"")
+    return bytes_field(1, value=named)
+
+
+def value_bytes(tag: str, *, what: int = METADATA_ONLY, content: bytes = b"", metadata: bytes = b"") -> bytes:
+    """A Summary.Value message with `content` at the place `what`."""
+    about = bytes_field(_METADATA, value=metadata) if metadata else b""
+    at_its_place = b"" if what == METADATA_ONLY else bytes_field(what, value=content)
+    return text_field(_TAG, value=tag) + about + at_its_place

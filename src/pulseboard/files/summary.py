@@ -17,7 +17,7 @@ from pulseboard.files.log_line import decode_log_line
 from pulseboard.files.mesh import decode_mesh
 from pulseboard.files.pr_curve import decode_pr_curve
 from pulseboard.files.run_metadata import decode_run_metadata
-from pulseboard.files.stored import StoredValue, stored_value
+from pulseboard.files.stored import StoredValue, metadata_bytes, stored_value, value_bytes
 from pulseboard.files.text import decode_text
 
 
@@ -66,3 +66,11 @@ _DECODERS: dict[str, Callable[[StoredValue], Value]] = {
     kinds.RUN_METADATA: decode_run_metadata,
     kinds.LOG: decode_log_line,
 }
+
+
+# ---------- writing
+
+
+def encode_tensor(tag: str, *, tensor: bytes) -> bytes:
+    """A Summary.Value of a TensorProto that is encoded already, to be taken for nothing else."""
+    return value_bytes(tag, what=kinds.IN_TENSOR, content=tensor, metadata=metadata_bytes("tensor"))

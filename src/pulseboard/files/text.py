@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pulseboard.core.values import Text
-from pulseboard.files.stored import StoredValue
+from pulseboard.files.kinds import IN_TENSOR
+from pulseboard.files.stored import StoredValue, metadata_bytes, value_bytes
+from pulseboard.files.tensor import string_tensor_bytes
 
 
 def decode_text(value: StoredValue) -> Text:
@@ -11,3 +13,13 @@ def decode_text(value: StoredValue) -> Text:
     shape, items = value.strings()
     texts = tuple(item.decode("utf-8", "replace") for item in items)
     return Text(step=value.step, wall_time=value.wall_time, shape=shape, items=texts)
+
+
+# ---------- writing
+
+
+def encode_text(tag: str, *, text: str) -> bytes:
+    """A Summary.Value of one Markdown string. (torch's writer adds '/text_summary' to the tag; this does not.)"""
+    # Half a surrogate pair, as broken file names have it, has no UTF-8: it becomes a question mark.
+    tensor = string_tensor_bytes([text.encode("utf-8", "replace")])
+    return value_bytes(tag, what=IN_TENSOR, content=tensor, metadata=metadata_bytes("text"))

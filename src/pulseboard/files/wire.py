@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import struct
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 
 VARINT, FIXED64, BYTES, GROUP, GROUP_END, FIXED32 = range(6)
@@ -244,8 +245,8 @@ def double_field(number: int, *, value: float) -> bytes:
 
 
 def float_field(number: int, *, value: float) -> bytes:
-    """A float."""
-    return varint(number << 3 | FIXED32) + struct.pack("<f", value)
+    """A float. What is too large for one is infinite, as protobuf has it."""
+    return varint(number << 3 | FIXED32) + array("f", (value,)).tobytes()
 
 
 def bytes_field(number: int, *, value: bytes) -> bytes:
@@ -260,4 +261,14 @@ def text_field(number: int, *, value: str) -> bytes:
 
 def packed_doubles_field(number: int, *, values: Iterable[float]) -> bytes:
     """A repeated double."""
-    return bytes_field(number, value=b"".join(struct.pack("<d", value) for value in values))
+    return bytes_field(number, value=array("d", values).tobytes())
+
+
+def packed_floats_field(number: int, *, values: Iterable[float]) -> bytes:
+    """A repeated float."""
+    return bytes_field(number, value=array("f", values).tobytes())
+
+
+def packed_varints_field(number: int, *, values: Iterable[int]) -> bytes:
+    """A repeated int64, int32, uint64, uint32, enum or bool."""
+    return bytes_field(number, value=b"".join(map(varint, values)))

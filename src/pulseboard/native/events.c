@@ -363,6 +363,7 @@ size_t pb_feed(pb_log *log, pb_ptr bytes, size_t n, uint64_t *want) {
     pb_ptr p = bytes, end = bytes + n;
     *want = 0;
     log->end = PB_END_CLEAN;
+    log->out_of_memory = 0; /* there may be some again */
     while (p < end) {
         log->end = PB_END_TORN;
         if (end - p < 12) break;

@@ -305,22 +305,26 @@ cdef class EventLog:
 
     def notes(self) -> tuple:
         """(how many records were skipped, the first of them as (code, offset, length, got, want))."""
+        cdef uint64_t i
         self.acquire()
-        n = self.log.note_n
-        out = []
-        for i in range(min(n, PB_MAX_NOTES)):
-            note = self.log.notes[i]
-            out.append((note.code, note.offset, note.length, note.got, note.want))
-        self.release()
-        return n, out
+        try:
+            n = self.log.note_n
+            out = []
+            for i in range(min(n, <uint64_t>PB_MAX_NOTES)):
+                note = self.log.notes[i]
+                out.append((note.code, note.offset, note.length, note.got, note.want))
+            return n, out
+        finally:
+            self.release()
 
     def restarts(self) -> list:
         """Session starts: (step, wall time, byte)."""
         self.acquire()
-        out = [(self.log.restarts[i].step, self.log.restarts[i].wall, self.log.restarts[i].offset)
-               for i in range(self.log.restart_n)]
-        self.release()
-        return out
+        try:
+            return [(self.log.restarts[i].step, self.log.restarts[i].wall, self.log.restarts[i].offset)
+                    for i in range(self.log.restart_n)]
+        finally:
+            self.release()
 
     def tags(self) -> list:
         """(name, plugin or None, points, spans, kinds of span as bits, bytes, metadata's byte, its length),
@@ -328,14 +332,16 @@ cdef class EventLog:
         cdef pb_tag *t
         cdef uint32_t i
         self.acquire()
-        out = []
-        for i in range(self.log.tag_n):
-            t = &self.log.tags[i]
-            plugin = None if t.plugin < 0 else self.log.plugins[t.plugin].decode("utf-8", "backslashreplace")
-            name = PyBytes_FromStringAndSize(t.name, t.len).decode("utf-8", "backslashreplace")
-            out.append((name, plugin, t.points.n, t.spans.n, t.whats, t.bytes, t.meta_offset, t.meta_length))
-        self.release()
-        return out
+        try:
+            out = []
+            for i in range(self.log.tag_n):
+                t = &self.log.tags[i]
+                plugin = None if t.plugin < 0 else self.log.plugins[t.plugin].decode("utf-8", "backslashreplace")
+                name = PyBytes_FromStringAndSize(t.name, t.len).decode("utf-8", "backslashreplace")
+                out.append((name, plugin, t.points.n, t.spans.n, t.whats, t.bytes, t.meta_offset, t.meta_length))
+            return out
+        finally:
+            self.release()
 
     cdef tuple cuts_of(self, pb_column *c):
         return (c.restarts_seen, [(c.cuts[i].at, c.cuts[i].below, c.cuts[i].restart) for i in range(c.cut_n)])

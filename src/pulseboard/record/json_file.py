@@ -7,39 +7,40 @@
 The closing bracket stands far behind the last record, and records are written over the spaces
 between. Each is one pwrite within one page of 4096 bytes. Linux looks for a fatal signal between
 the pages of a write and not within one, so a killed process leaves the record whole or not at all;
-where a record would cross into the next page it begins there, and the spaces before it stay. The
-file never grows by such a write, so it needs no new space on the disk and no new length.
+where a record would cross into the next page it begins there, and the spaces before it stay. Such a
+write never makes the file longer, so it needs no new space on the disk.
 
-When the room runs out, a copy with more room is made beside the file and renamed over it. That is
-the only way: a bracket that moves from one page to another changes both, and between the two
-changes the array would have two brackets or none. The copy is made by `tick`, ahead of need, and by
-the call itself only if that comes too late. `close` leaves a file without the spaces.
+When the room runs out, a copy with more room is made beside the file and renamed over it. There is
+no other way: a bracket that moves from one page to another changes both, and between the two
+changes the array has two brackets or none. The copy is made by `tick`, ahead of need, and by the
+call itself only if that comes too late. `close` leaves a file without the spaces.
 
-Writing over the bracket instead, `,` record `]`, was tried: one in eighty reads beside a writer of
-two thousand records a second was torn, since a reader takes the length first and the bytes then.
-Here it was none in nine thousand.
+Writing over the bracket instead, a comma, the record and the bracket again, was tried: one in
+eighty reads beside a writer of two thousand records a second was torn, since a reader takes the
+length first and the bytes then. Here it was none in nine thousand.
 
 What remains. A reader that copies a page in the nanoseconds in which it is written may see half a
-record, and none when it reads again. A record longer than a page goes in with a copy of the file,
-and above 16 MiB straight into the room, where a kill between two pages tears it. Where no copy can
-be made (no space, no rights in the directory, the file moved away) the bracket is moved in place:
-two writes of a byte, and a kill just between them leaves one bracket too many. Opening a torn file
-again mends it.
+record, and a whole one when it reads again. A record longer than a page goes in with a copy of the
+file, and above 16 MiB straight into the room, where a kill between two pages tears it. Where no
+copy can be made (no space, no rights in the directory, the file moved away) the bracket is moved in
+place: two writes of a byte, and a kill just between them leaves one bracket too many. Opening a
+torn file again mends it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
-import fcntl
 import os
 import stat
 import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from pulseboard.files import json_log, mounts
+from pulseboard.record import beside
 from pulseboard.record.report import say
 
 # Kept in memory while the disk cannot take it.
@@ -47,18 +48,22 @@ MOST_WAITING_BYTES = 64 << 20
 
 # The smallest page there is; pages of other sizes are multiples of it.
 PAGE_BYTES = 4096
+MOST_LINE_BYTES = PAGE_BYTES - 2
+"""A record up to this length is written in one page, with the comma before it."""
+
 # Room for a few hundred records at first, then a quarter of the file: copying stays a constant cost a record.
 _LEAST_ROOM_BYTES = 64 << 10
 _MOST_ROOM_BYTES = 64 << 20
-# A file up to this size is parsed when it is opened again, about a second; of a longer one, the end.
+# A file up to this size is parsed when it is opened again, in about a second; of a longer one, the end is looked at.
 _MOST_PARSED_BYTES = 64 << 20
-# A record longer than a page is written with a copy of the file up to this size.
+# A record longer than a page is written with a copy of a file up to this size.
 _MOST_COPIED_BYTES = 16 << 20
-_PIECE = 1 << 20
 _RETRY_SECS = 1.0
+_COPY_AGAIN_SECS = 60.0
 _SYNC_SECS = 30.0
+_MOST_ATTEMPTS = 200
 
-_END = b"\n]\n"
+_BEGIN, _END = b"[\n", b"\n]\n"
 
 
 class JsonFile:
@@ -75,8 +80,8 @@ class JsonFile:
     ) -> None:
         """Append to the array at `path`, or begin one. A file that is no whole array is mended first.
 
-        `buffered` leaves the writing to `tick`; where it is None, that is chosen for file systems that
-        other machines share. `tick` must be called now and then. Two writers of one file: see `shared`.
+        `buffered` leaves the writing to `tick`; where it is None, that is so on file systems that other
+        machines share. `tick` must be called now and then. Several loggers of one file: see `shared`.
         """
         self.path = os.path.realpath(path)
         self.dropped_records = 0
@@ -86,29 +91,32 @@ class JsonFile:
         self._most_waiting_bytes = most_waiting_bytes
         self._clock = clock
         self._users = 1
+        self._closed = False
         self._prepare()
         _files.add(self)
-        with self._lock:
-            self._open_safely()
+        try:
+            self._open()
+        except OSError as error:
+            self._fail(error)
 
     def _prepare(self) -> None:
-        self._lock = threading.Lock()
-        self._copied = threading.Condition(self._lock)
-        self._copying = False  # a copy with more room is being made by `tick`
-        self._writing: set[int] = set()  # threads that write what waits; a signal may make one call again
-        self._waiting: deque[bytes] = deque()
-        self._waiting_bytes = 0
-        self._trouble = 0  # errno of what keeps the file from being written
-        self._retry_at = 0.0
-        self._copy_again_at = 0.0
-        self._synced_at = self._clock()
-        self._changed = False
-        self._closed = False
+        self._writer = threading.Lock()  # held while a thread writes what waits
+        self._writing_thread = 0
+        self._layout = threading.Condition(threading.Lock())  # guards what follows, up to _copying
         self._fd = -1
         self._end = 0  # behind the last record
         self._bracket = 0  # where the closing bracket stands
         self._empty = True
-        self._copies = 0
+        self._copying = False  # a copy is being made by a thread that does not hold _layout
+        self._in_passing: set[int] = set()  # files open for a copy only
+        self._waiting: deque[bytes] = deque()
+        self._waiting_bytes = 0
+        self._said_lost = 0  # of the dropped records
+        self._trouble = 0  # errno of what keeps the file from being written
+        self._retry_at = 0.0
+        self._copy_at = 0.0
+        self._synced_at = self._clock()
+        self._changed = False
 
     # ---- logging
 
@@ -127,26 +135,30 @@ class JsonFile:
 
     def _write_waiting(self, *, at_once: bool = False) -> None:
         thread = threading.get_ident()
-        # A signal handler that logs while this thread writes leaves its record to the write below it.
-        while self._waiting and thread not in self._writing:
+        while thread != self._writing_thread:  # a signal handler leaves its record to the write that it interrupted
             if self._trouble and not at_once and self._clock() < self._retry_at:
                 return
-            with self._lock:
-                self._writing.add(thread)
+            with self._writer:
+                self._writing_thread = thread
                 try:
                     self._write_all()
                 except OSError as error:
                     self._fail(error)
                     return
                 finally:
-                    self._writing.discard(thread)
+                    self._writing_thread = 0
+            if not self._waiting or self._closed:
+                return
 
     def _write_all(self) -> None:
+        if self._closed or not self._waiting:
+            return
         if self._fd < 0:
             self._open()
         while self._waiting:
             line = self._waiting[0]
-            self._write(line)
+            with self._layout:
+                self._write(line)
             self._waiting.popleft()
             self._waiting_bytes -= len(line)
         if self._trouble:
@@ -156,10 +168,13 @@ class JsonFile:
         while True:
             piece = line if self._empty else b",\n" + line
             at = self._end
-            if len(piece) > PAGE_BYTES:
-                if at <= _MOST_COPIED_BYTES and self._copy_with(piece):
+            if len(piece) > PAGE_BYTES and at <= _MOST_COPIED_BYTES:
+                if self._copying:
+                    self._layout.wait()
+                    continue
+                if self._copy_with(piece):
                     return
-            elif at % PAGE_BYTES + len(piece) > PAGE_BYTES:
+            elif at % PAGE_BYTES + len(piece) > PAGE_BYTES >= len(piece):
                 at += -at % PAGE_BYTES
             if at + len(piece) <= self._bracket:
                 break
@@ -174,30 +189,28 @@ class JsonFile:
 
     def tick(self) -> None:
         """Write what waits, make room ahead of need, notice a file that was removed, and sync now and then."""
-        self._write_waiting()
-        if self._fd < 0 or self._closed:
+        if self._waiting:
+            self._write_waiting()
+        if self._fd < 0:
             return
         try:
             if os.fstat(self._fd).st_nlink == 0:
                 self._rescue()
-            elif self._bracket - self._end < self._wanted_room() // 2:
-                self._copy_aside(self._wanted_room())
+            elif self._bracket - self._end < _room_for(self._end) // 2 and self._clock() >= self._copy_at:
+                self._copy_aside(_room_for(self._end))
             now = self._clock()
             if self._changed and now - self._synced_at >= _SYNC_SECS:
                 self._synced_at, self._changed = now, False
                 os.fsync(self._fd)
         except OSError:
-            pass  # the next write will tell
+            self._copy_at = self._clock() + _COPY_AGAIN_SECS  # and the next write will tell
 
     def flush(self) -> None:
         """Write what waits, and sync."""
         self._write_waiting(at_once=True)
-        self.tick()
-        try:
+        with contextlib.suppress(OSError):
             if self._fd >= 0:
                 os.fsync(self._fd)
-        except OSError:
-            pass
 
     def close(self) -> None:
         """Write what waits, take the spaces out, and close. What cannot be written now is lost, and said."""
@@ -206,75 +219,59 @@ class JsonFile:
             return
         self._write_waiting(at_once=True)
         if self._fd >= 0:
-            try:
+            with contextlib.suppress(OSError):  # the spaces stay, and harm nobody
                 self._copy_aside(0)
-            except OSError:
-                pass  # the spaces stay; they harm nobody
         self._closed = True
-        with self._lock:
+        with self._layout:
             self._let_go()
-        lost = self.dropped_records + len(self._waiting)
-        if lost:
+        if lost := self.dropped_records - self._said_lost + len(self._waiting):
             say(f"{lost} records of the JSON log could not be written and are lost. {self.path}")
 
     def begin_anew(self) -> None:
         """In a forked child: the file is the parent's. The child's first record opens it, or one of its own."""
-        fd, closed = self._fd, self._closed
+        for fd in (self._fd, *self._in_passing):
+            if fd >= 0:
+                os.close(fd)
+        self.path, self.dropped_records = self._asked_path, 0
         self._prepare()
-        self.path, self._closed = self._asked_path, closed
-        self.dropped_records = 0
-        if fd >= 0:
-            os.close(fd)
 
     # ---- opening
-
-    def _open_safely(self) -> None:
-        try:
-            self._open()
-        except OSError as error:
-            self._fail(error)
 
     def _open(self) -> None:
         """Open the file and make it ours; where another process has it, open one beside it."""
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
         if self._buffered is None:
             self._buffered = not mounts.is_local(os.path.dirname(self.path))
-        while self._fd < 0:
+        for _ in range(_MOST_ATTEMPTS):
             try:
                 fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
             except FileNotFoundError:
                 self._begin()
-                continue
-            try:
+            else:
                 self._adopt(fd)
-            finally:
-                if self._fd != fd:
-                    os.close(fd)
+            if self._fd >= 0:
+                return
+            time.sleep(0.001)  # another process is just beginning or replacing it: look again
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+    def _begin(self) -> None:
+        with contextlib.suppress(BlockingIOError), self._new_copy() as new:
+            if not os.path.exists(self.path):
+                self._fill(new, _BEGIN, end=len(_BEGIN), room=_LEAST_ROOM_BYTES)
+                self._replace(new, end=len(_BEGIN), room=_LEAST_ROOM_BYTES)
 
     def _adopt(self, fd: int) -> None:
         """Go on with an existing file, if it can be had."""
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        if not _locked(fd):
-            self._step_aside()
-        elif _is_at(fd, self.path):
-            self._go_on(fd)
-
-    def _step_aside(self) -> None:
-        """Another process writes this file: take one of our own beside it."""
-        self.path = _own_name(self._asked_path)
-        say(f"Another process writes this JSON log. The records of this one go to {self.path}")
-
-    def _begin(self) -> None:
-        fd = _open_new(self.path)
         try:
-            if fd < 0 or os.path.exists(self.path):
-                return  # somebody else was first: look again
-            self._fill(fd, end=2, before=b"[\n", room=_LEAST_ROOM_BYTES)
-            os.rename(self.path + json_log.NEW_SUFFIX, self.path)
-            self._take(fd, end=2, empty=True, room=_LEAST_ROOM_BYTES)
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise OSError(errno.EINVAL, "it is not a regular file")
+            if not beside.locked(fd):
+                self.path = beside.name_of_process(self._asked_path)
+                say(f"Another process writes this JSON log. The records of this one go to {self.path}")
+            elif beside.is_at(fd, self.path):
+                self._go_on(fd)
         finally:
-            if fd >= 0 and self._fd != fd:
+            if self._fd != fd:
                 os.close(fd)
 
     def _go_on(self, fd: int) -> None:
@@ -282,160 +279,146 @@ class JsonFile:
         if size == 0:
             os.unlink(self.path)
             return
-        whole = size <= _MOST_PARSED_BYTES
-        # The end of a long file must hold more than the room, or the last record is not in sight.
-        data = _read(fd, 0 if whole else max(0, size - 2 * _MOST_ROOM_BYTES), size)
+        short = size <= _MOST_PARSED_BYTES
+        # Of a long file enough to see behind the room.
+        data = beside.read_bytes(fd, 0 if short else size - 2 * _MOST_ROOM_BYTES, size)
         shut = data.rstrip()
         records = shut[:-1].rstrip()
-        if whole:
-            count = json_log.sound_count(data)
-        else:
-            count = 1 if shut.endswith(b"]") and records.endswith(b"}") else None
-        if count is None:
-            self._mend(fd, data if whole else _read(fd, 0, size))
+        sound = json_log.is_sound(data) if short else shut.endswith(b"]") and records.endswith(b"}")
+        if not sound:
+            self._mend(data if short else beside.read_bytes(fd, 0, size))
             return
-        self._fd, self._copies = fd, self._copies + 1
-        self._end, self._bracket = size - len(data) + len(records), size - len(data) + len(shut) - 1
-        self._empty = count == 0
+        before = size - len(data)
+        self._end, self._bracket = before + len(records), before + len(shut) - 1
+        self._empty = records.endswith(b"[")
+        self._fd = fd
 
-    def _mend(self, fd: int, data: bytes) -> None:
-        """Write a file of the complete records, and leave what was there aside."""
+    def _mend(self, data: bytes) -> None:
+        """Replace the file by one of its complete records, and leave what was there aside."""
         lines = json_log.complete_records(data)
-        body = b"[\n" + ",\n".join(lines).encode()
+        body = _BEGIN + ",\n".join(lines).encode()
         room = _room_for(len(body))
-        new = _open_new(self.path)
-        if new < 0:
-            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
-        try:
-            self._fill(new, end=len(body), before=body, room=room)
+        with self._new_copy() as new:
+            self._fill(new, body, end=len(body), room=room)
             os.fsync(new)
-            aside = _put_aside(self.path, data)
-            os.rename(self.path + json_log.NEW_SUFFIX, self.path)
-            self._take(new, end=len(body), empty=not lines, room=room)
-        finally:
-            if self._fd != new:
-                os.close(new)
+            aside = beside.put_aside(self.path, self.path + json_log.DAMAGED_SUFFIX, data=data)
+            self._empty = not lines
+            self._replace(new, end=len(body), room=room)
         say(
             f"The JSON log was torn or no array. Its {len(lines)} complete records are kept and logging goes on; "
             f"what was there is in {aside}"
         )
 
-    # ---- room
-
-    def _wanted_room(self) -> int:
-        return _room_for(self._end)
+    # ---- room, and copies with more of it
 
     def _make_room(self, needed_bytes: int) -> None:
-        """Have at least `needed_bytes` before the bracket. The lock is held; it is let go while a copy is made."""
+        """Have at least `needed_bytes` before the bracket, or wait for the copy that is being made."""
         if self._copying:
-            self._copied.wait()
+            self._layout.wait()
             return
-        room = max(self._wanted_room(), needed_bytes)
-        if self._clock() >= self._copy_again_at:
+        if self._clock() >= self._copy_at:
             try:
-                self._copy(room)
+                self._copy(max(_room_for(self._end), needed_bytes))
                 return
             except OSError:
                 # A copy may fail for want of space after much work: do not try with every page.
-                self._copy_again_at = self._clock() + 60.0
+                self._copy_at = self._clock() + _COPY_AGAIN_SECS
         self._move_bracket(max(_LEAST_ROOM_BYTES, needed_bytes))
 
     def _copy(self, room: int, *, more: bytes = b"") -> None:
-        """Replace the file by a copy with more room, and perhaps more records."""
-        self._expect_in_place()
-        new = self._new_copy()
-        try:
-            _copy_bytes(self._fd, new, 0, self._end)
+        """Replace the file by a copy with more room, and perhaps one record more."""
+        with self._new_copy() as new:
+            beside.copy_bytes(self._fd, new, 0, self._end)
             end = self._end + len(more)
-            self._fill(new, end=end, before=more, room=room)
+            self._fill(new, more, end=end, room=room)
             os.fsync(new)
             self._replace(new, end=end, room=room)
-        finally:
-            if self._fd != new:
-                os.close(new)
 
     def _copy_with(self, piece: bytes) -> bool:
         """Add a record longer than a page; false where no copy can be made."""
-        if self._copying:
-            self._copied.wait()
         try:
-            self._copy(self._wanted_room(), more=piece)
+            self._copy(_room_for(self._end), more=piece)
         except OSError:
             return False
         self._empty, self._changed = False, True
         return True
 
     def _copy_aside(self, room: int) -> None:
-        """The same, letting others log while the bulk is copied: what is written stays as it is."""
-        with self._lock:
+        """Replace the file by a copy, and let others log while it is made: what is written stays as it is."""
+        with self._layout:
             if self._copying or self._fd < 0:
                 return
-            self._expect_in_place()
-            new, source, end = self._new_copy(), os.dup(self._fd), self._end
-            self._copying = True
+            self._copying, end, source = True, self._end, os.dup(self._fd)
+            self._in_passing.add(source)
         try:
-            _copy_bytes(source, new, 0, end)
-            self._fill(new, end=end, before=b"", room=room)
-            os.fsync(new)
-            with self._lock:
-                if self._end + (PAGE_BYTES if room else 0) <= end + room:
-                    _copy_bytes(self._fd, new, end, self._end)
-                    self._replace(new, end=self._end, room=room - (self._end - end))
+            with self._new_copy() as new:
+                beside.copy_bytes(source, new, 0, end)
+                self._fill(new, b"", end=end, room=room)
+                os.fsync(new)
+                with self._layout:
+                    if self._end <= end + room:
+                        beside.copy_bytes(source, new, end, self._end)
+                        self._replace(new, end=self._end, room=room - (self._end - end))
         finally:
+            self._in_passing.discard(source)
             os.close(source)
-            with self._lock:
-                if self._fd != new:
-                    os.close(new)
+            with self._layout:
                 self._copying = False
-                self._copied.notify_all()
+                self._layout.notify_all()
 
-    def _expect_in_place(self) -> None:
-        """A file that was moved away is written where it is now, so nothing may be put in its old place."""
-        if os.fstat(self._fd).st_nlink and not _is_at(self._fd, self.path):
+    @contextlib.contextmanager
+    def _new_copy(self) -> Iterator[int]:
+        """An empty file beside ours, which is gone again unless it replaces ours."""
+        path = self.path + json_log.NEW_SUFFIX
+        if self._fd >= 0 and os.fstat(self._fd).st_nlink and not beside.is_at(self._fd, self.path):
+            # Somebody moved our file. We write it where it is, and put nothing in its old place.
             raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+        new = beside.open_empty(path)
+        self._in_passing.add(new)
+        try:
+            if self._fd >= 0:
+                with contextlib.suppress(OSError):
+                    os.fchmod(new, stat.S_IMODE(os.fstat(self._fd).st_mode))
+            yield new
+        finally:
+            self._in_passing.discard(new)
+            if self._fd != new:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+                os.close(new)
 
-    def _rescue(self) -> None:
-        """The file was deleted under us. Its bytes live on behind our handle: write them out again."""
-        if os.path.exists(self.path):
-            self.path = _own_name(self._asked_path)  # and somebody put another in its place
-        os.makedirs(os.path.dirname(self.path), exist_ok=True)
-        self._copy_aside(self._wanted_room())
-        say(f"The JSON log had been removed and was written anew, with all it held. {self.path}")
-
-    def _new_copy(self) -> int:
-        new = _open_new(self.path)
-        if new < 0:
-            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
-        os.fchmod(new, stat.S_IMODE(os.fstat(self._fd).st_mode))
-        return new
-
-    def _fill(self, fd: int, *, end: int, before: bytes, room: int) -> None:
-        """Write `before` so that it ends at `end`, then the room and the bracket."""
-        _write_bytes(fd, before + b" " * room + _END, end - len(before))
+    def _fill(self, fd: int, records: bytes, *, end: int, room: int) -> None:
+        """Write `records` so that they end at `end`, then the room and the bracket."""
+        beside.write_bytes(fd, records + b" " * room + _END, end - len(records))
 
     def _replace(self, new: int, *, end: int, room: int) -> None:
         os.rename(self.path + json_log.NEW_SUFFIX, self.path)
-        old = self._fd
-        self._take(new, end=end, empty=self._empty, room=room)
-        os.close(old)
-
-    def _take(self, fd: int, *, end: int, empty: bool, room: int) -> None:
-        self._fd, self._end, self._empty, self._bracket = fd, end, empty, end + room + 1
-        self._copies += 1
+        old, self._fd = self._fd, new
+        self._end, self._bracket = end, end + room + _END.index(b"]")
+        if old >= 0:
+            os.close(old)
 
     def _move_bracket(self, room: int) -> None:
-        """Make room without a copy. Spaces behind the bracket first, which are valid JSON and may not fit."""
+        """Make room without a copy. Spaces behind the bracket first: they are valid there, and may not fit."""
         size = os.fstat(self._fd).st_size
         bracket = self._bracket + room
-        _write_bytes(self._fd, b" " * max(0, bracket + 1 - size), size)
+        beside.write_bytes(self._fd, b" " * (bracket + 1 - size), size)
         os.pwrite(self._fd, b"]", bracket)
         os.pwrite(self._fd, b" ", self._bracket)
         self._bracket = bracket
 
+    def _rescue(self) -> None:
+        """The file was deleted under us. Its bytes live on behind our handle: write them out again."""
+        if os.path.exists(self.path):  # and somebody put another in its place
+            self.path = beside.unused(beside.name_of_process(self._asked_path))
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        self._copy_aside(_room_for(self._end))
+        say(f"The JSON log had been removed and was written anew, with all it held. {self.path}")
+
     # ---- trouble
 
     def _fail(self, error: OSError) -> None:
-        """Say it once; the next call after a second tries again."""
+        """Say it once; the first call after a second tries again."""
         if not self._trouble:
             say(
                 f"Cannot write the JSON log: {error.strerror}. Training goes on; records are kept in memory and "
@@ -447,22 +430,24 @@ class JsonFile:
             raise error
 
     def _recovered(self) -> None:
+        lost, self._said_lost = self.dropped_records - self._said_lost, self.dropped_records
+        lost_words = f" {lost} records did not fit and are lost." if lost else ""
         self._trouble = 0
-        lost = f" {self.dropped_records} records did not fit and are lost." if self.dropped_records else ""
-        self.dropped_records = 0
-        say(f"The JSON log is being written again.{lost} {self.path}")
+        say(f"The JSON log is being written again.{lost_words} {self.path}")
 
     def _let_go(self) -> None:
         if self._fd >= 0:
-            try:
+            with contextlib.suppress(OSError):
                 os.close(self._fd)
-            except OSError:
-                pass
             self._fd = -1
 
     def __del__(self) -> None:
-        if getattr(self, "_fd", -1) >= 0:
+        if hasattr(self, "_fd"):
             self._let_go()
+
+
+def _room_for(size: int) -> int:
+    return min(_MOST_ROOM_BYTES, max(_LEAST_ROOM_BYTES, size // 4))
 
 
 # ---------- one writer for a path
@@ -472,7 +457,7 @@ _opening = threading.Lock()
 
 
 def shared(path: str | os.PathLike[str], *, strict: bool = False) -> JsonFile:
-    """The process's writer of this file: two loggers with one path append to one array. Each closes it once."""
+    """The process's one writer of this file: loggers with the same path append to one array, and each closes it."""
     real = os.path.realpath(path)
     with _opening:
         for file in list(_files):
@@ -490,85 +475,3 @@ def _in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_in_child)
-
-
-# ---------- files
-
-
-def _locked(fd: int) -> bool:
-    """Whether the file is ours alone now. Where the file system has no locks, it is taken to be."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _is_at(fd: int, path: str) -> bool:
-    try:
-        return os.path.samestat(os.fstat(fd), os.stat(path))
-    except OSError:
-        return False
-
-
-def _open_new(path: str) -> int:
-    """An empty, locked file beside `path`, to be renamed to it; -1 while another process has one there."""
-    new = path + json_log.NEW_SUFFIX
-    fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        if _locked(fd) and _is_at(fd, new):
-            os.ftruncate(fd, 0)
-            return fd
-    except BaseException:
-        os.close(fd)
-        raise
-    os.close(fd)
-    return -1
-
-
-def _own_name(path: str) -> str:
-    stem, extension = os.path.splitext(path)
-    return f"{stem}-{os.getpid()}{extension}"
-
-
-def _put_aside(path: str, data: bytes) -> str:
-    """Leave what is at `path` under another name too, which is given back."""
-    n = 1
-    while os.path.lexists(aside := path + json_log.DAMAGED_SUFFIX + (f".{n}" if n > 1 else "")):
-        n += 1
-    try:
-        os.link(path, aside)
-    except OSError:  # no second names on this file system
-        with open(aside, "xb") as stream:
-            stream.write(data)
-    return aside
-
-
-def _room_for(size: int) -> int:
-    return min(_MOST_ROOM_BYTES, max(_LEAST_ROOM_BYTES, size // 4))
-
-
-def _read(fd: int, start: int, stop: int) -> bytes:
-    pieces = []
-    while start < stop and (piece := os.pread(fd, min(_PIECE, stop - start), start)):
-        pieces.append(piece)
-        start += len(piece)
-    return b"".join(pieces)
-
-
-def _write_bytes(fd: int, data: bytes, at: int) -> None:
-    view = memoryview(data)
-    while view:
-        done = os.pwrite(fd, view, at)
-        at, view = at + done, view[done:]
-
-
-def _copy_bytes(source: int, target: int, start: int, stop: int) -> None:
-    while start < stop:
-        piece = os.pread(source, min(_PIECE, stop - start), start)
-        if not piece:
-            raise OSError(errno.EIO, "the file became shorter")
-        _write_bytes(target, piece, start)
-        start += len(piece)

@@ -8,7 +8,7 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -75,6 +75,7 @@ class Run(Media):
         resume: str | None = None,
         rank: ranks.Rank | None = None,
     ) -> None:
+        super().__init__()
         self.settings = settings
         self.rank = rank or ranks.current_rank()
         self.strict = settings.strict
@@ -169,7 +170,7 @@ class Run(Media):
                 numbers = {tag: n for tag, value in values.items() if (n := to_number(value)) is not None}
                 self._send("scalars", numbers, step=step, wall_time=wall)
         except Exception as error:
-            self._wrong(error, doing="log")
+            self.complain(error, doing="log")
 
     def _log_left(self, left: list[tuple[str, Any]], step: int, wall: float) -> None:
         """What was no plain number: nested mappings, values on a device, and mistakes."""
@@ -194,7 +195,12 @@ class Run(Media):
         self.events.scalars(numbers, step, wall, to_number)
         self._send("scalars", numbers, step=step, wall_time=wall)
 
-    def in_background(self, job: Any) -> None:
+    @property
+    def has_sinks(self) -> bool:
+        """Whether anything besides the event file is written."""
+        return bool(self._sinks)
+
+    def in_background(self, job: Callable[[], None]) -> None:
         """Have the run's worker call `job` soon."""
         self._worker.submit(job)
 
@@ -210,7 +216,8 @@ class Run(Media):
         for sink in self._sinks:
             sink.send(call, *args, **named)
 
-    def _wrong(self, error: Exception, *, doing: str) -> None:
+    def complain(self, error: Exception, *, doing: str) -> None:
+        """Say what went wrong, or raise it where the run is strict."""
         if self.strict:
             raise error
         say_once(
@@ -231,6 +238,7 @@ class Run(Media):
                 return
             self.finished = True
         self._worker.drain()
+        self.end_hparams(status)
         for sink in self._sinks:
             sink.close(status=status)
         self._worker.stop()
@@ -260,7 +268,7 @@ class Run(Media):
         except OSError as error:
             # The event file will say what is wrong and keep trying; a name is all it needs.
             directory = self._runs / (settings.run_id or f"{today.isoformat()}_{os.getpid()}")
-            self._wrong(error, doing="making the run's directory")
+            self.complain(error, doing="making the run's directory")
         self._directory = directory
         if self.rank.world_size > 1:
             self._attempt(lambda: ranks.announce(self._runs, directory.name, nth=self._nth))

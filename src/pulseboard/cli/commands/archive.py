@@ -15,11 +15,13 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from pulseboard.cli import options, terminal, wording
 from pulseboard.files import archive, layout
 from pulseboard.read.log import Log
+from pulseboard.read.readers.event_file import EventFile
 from pulseboard.read.run import Run
 
 
@@ -29,6 +31,7 @@ class _Move:
     source: str
     target: str
     size: int
+    below: str  # directories below this one go once they are empty
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,14 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     log = options.load(args)
-    moves: list[_Move] = []
-    live: list[str] = []
-    for run in options.chosen_runs(log, args):
-        changed = max((file.seen.mtime_ns / 1e9 for file in run.files if file.seen), default=0.0)
-        if time.time() - changed < args.min_age:
-            live.append(run.name)
-        else:
-            moves += _moves_of(log, run, os.path.abspath(args.to))
+    moves, live = _plan(log, options.chosen_runs(log, args), to=os.path.abspath(args.to), min_age_secs=args.min_age)
     done: list[archive.Archived] = []
     failed: list[str] = []
     if args.yes:
@@ -62,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
             for i, move in enumerate(moves):
                 try:
                     done.append(archive.archive_file(move.source, move.target))
-                    _remove_if_empty(os.path.dirname(move.source))
+                    _remove_empty(os.path.dirname(move.source), below=move.below)
                 except archive.NotArchived as error:
                     failed.append(str(error))
                 if progress is not None:
@@ -72,7 +68,9 @@ def run(args: argparse.Namespace) -> int:
             {
                 "schema": 1,
                 "dry_run": not args.yes,
-                "planned": [asdict(move) for move in moves],
+                "planned": [
+                    {"run": move.run, "source": move.source, "target": move.target, "size": move.size} for move in moves
+                ],
                 "archived": [asdict(one) for one in done],
                 "left_out": [{"run": name, "because": "changed recently"} for name in live],
                 "failed": failed,
@@ -85,26 +83,60 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _moves_of(log: Log, run: Run, to: str) -> list[_Move]:
-    """Where each file of a run goes: its path from the parent of the log directory on, below the archive."""
-    top = next(r.path for r in log.roots if run.directory == r.path or run.directory.startswith(r.path + os.sep))
-    paths = [file.path for file in run.files]
+def _plan(log: Log, runs: list[Run], *, to: str, min_age_secs: float) -> tuple[list[_Move], list[str]]:
+    """What is to be moved, and the runs that are left out because they still change."""
+    moves: dict[str, _Move] = {}  # by the file itself, whatever links lead to it
+    live: list[str] = []
+    # A run before the links to it: it is archived once, under its own name.
+    for run in sorted(runs, key=lambda run: os.path.realpath(run.directory) != run.directory):
+        files = [file for rank in run.ranks.values() for file in rank.files]
+        changed = max((file.seen.mtime_ns / 1e9 for file in files if file.seen), default=0.0)
+        if time.time() - changed < min_age_secs:
+            live.append(run.name)
+            continue
+        for move in _moves_of(log, run, to):
+            if move.source != move.target:
+                moves.setdefault(os.path.realpath(move.source), move)
+    return list(moves.values()), live
+
+
+def _moves_of(log: Log, run: Run, to: str) -> Iterator[_Move]:
+    """Where each file of a run goes: its path from the log directory on, below the archive."""
+    root = next(root for root in log.roots if _holds(root.path, run))
     recorded = run.directory.removesuffix(os.sep + layout.EVENTS_DIRECTORY)
-    paths += [path for name in layout.SIDE_FILES if os.path.isfile(path := os.path.join(recorded, name))]
-    moves = []
+    if os.path.isfile(root.path):
+        top, below, paths = os.path.dirname(root.path), os.path.dirname(root.path), [root.path]
+    else:
+        # The directory that was named stays, unless it was the run itself.
+        top, below = root.path, os.path.dirname(root.path) if recorded == root.path else root.path
+        paths = [_path_of(file, rank) for rank in run.ranks.values() for file in rank.files]
+        paths += [path for name in layout.SIDE_FILES if os.path.isfile(path := os.path.join(recorded, name))]
     for path in paths:
-        relative = os.path.relpath(path, os.path.dirname(top))
-        folder, name = os.path.split(os.path.join(to, relative))
-        target = os.path.join(folder, archive.target_name(name))
-        moves.append(_Move(run.name, path, target, os.path.getsize(path)))
-    return moves
+        folder, name = os.path.split(path)
+        if not folder.startswith(os.path.join(to, "")):  # what is in the archive already stays at its place
+            folder = os.path.join(to, root.name or os.path.basename(top), os.path.relpath(folder, top))
+        target = os.path.join(os.path.normpath(folder), archive.target_name(name))
+        yield _Move(run.name, path, target, os.path.getsize(path), below)
 
 
-def _remove_if_empty(directory: str) -> None:
-    try:
-        os.removedirs(directory)  # and the directories above it that this leaves empty
-    except OSError:
-        pass
+def _holds(path: str, run: Run) -> bool:
+    inside = run.directory == path or run.directory.startswith(os.path.join(path, ""))
+    return inside or any(file.path == path for file in run.files)
+
+
+def _path_of(file: EventFile, run: Run) -> str:
+    """The file's path in the run's own directory; a file that two links lead to goes by one path elsewhere."""
+    own = os.path.join(run.directory, os.path.basename(file.path))
+    return own if os.path.exists(own) else file.path
+
+
+def _remove_empty(directory: str, *, below: str) -> None:
+    while directory.startswith(os.path.join(below, "")):
+        try:
+            os.rmdir(directory)
+        except OSError:
+            return
+        directory = os.path.dirname(directory)
 
 
 def _print(args: argparse.Namespace, moves: list[_Move], done: list[archive.Archived], live: list[str]) -> None:

@@ -1,6 +1,9 @@
 """Show where the disk space goes: by run and by kind of data.
 
 The largest runs first. Sizes are of event files; of archived ones, what they take compressed.
+
+  pulseboard du runs/                   every run, and the sum
+  pulseboard du runs/ -r '^2024-'       those whose names match
 """
 
 from __future__ import annotations

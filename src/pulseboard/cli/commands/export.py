@@ -2,7 +2,12 @@
 
 CSV is one long table with the header run,tag,step,wall_time,value; numbers are written so that they read
 back exactly, NaN and infinities as nan, inf and -inf. Without -o the table goes to standard output.
-The format is taken from the name given to -o where --format is left out.
+The format is taken from the name given to -o where --format is left out. --json without -o is JSON
+to standard output; with -o it tells of the file that was written.
+
+  pulseboard export runs/ -o all.csv                  every point of every run in one table
+  pulseboard export runs/ -r baseline -t loss         one run's losses to standard output
+  pulseboard export runs/ -f parquet -o all.parquet   for pandas, polars and DuckDB
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    form = args.format or _form_of(args.output)
+    form = args.format or ("json" if args.json and not args.output else _form_of(args.output))
     log = options.load(args)
     runs = options.chosen_runs(log, args)
     picked = [(run, options.chosen_tags(run.tags("scalar"), args)) for run in runs]

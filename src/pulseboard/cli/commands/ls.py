@@ -2,6 +2,11 @@
 
 One line a run: its last step, scalar points, tags, when it started, how long it ran, its size.
 Damaged files are told on standard error; everything else is still read.
+
+  pulseboard ls runs/                        every run below a log directory
+  pulseboard ls runs/ -r '^sweep/'           those whose names match
+  pulseboard ls mine:runs/ theirs:/data/runs   two log directories, told apart by names
+  pulseboard ls runs/ --json                 the same for programs, with all notes on damaged files
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 Scalars: points, last, minimum and maximum, steps, wall time, and the curve in one line (× marks NaN and
 infinities). Everything else: its kind and how many values there are. With --chart, a chart of each scalar.
+
+  pulseboard show runs/                          the most recently active runs
+  pulseboard show runs/ -r baseline              one run's tags with a sparkline each
+  pulseboard show runs/ -r baseline -t loss -c   a chart of each tag that matches
 """
 
 from __future__ import annotations

@@ -95,4 +95,6 @@ class Telemetry:
 def _say_dropped(id: str, error: Exception) -> None:
     # Our own errors are sentences already; a stranger's may be a bare number or nothing at all.
     what = str(error) if isinstance(error, PulseboardError) else f"{type(error).__name__}: {error}"
-    say_once(f"telemetry {id}", f"No {id} telemetry from here on: {what.rstrip('.')}. Training and other telemetry go on.")
+    say_once(
+        f"telemetry {id}", f"No {id} telemetry from here on: {what.rstrip('.')}. Training and other telemetry go on."
+    )

@@ -64,9 +64,7 @@ def source(*, id: str, metrics: Mapping[str, Metric]) -> Callable[[SourceClass],
         before = _known.get(id)
         if before is not None and before.__module__ != cls.__module__:
             first, second = (sys.modules[c.__module__].__file__ for c in (before, cls))
-            raise PulseboardError(
-                f"Two telemetry sources are called {id!r}. Rename one of them: {first} and {second}"
-            )
+            raise PulseboardError(f"Two telemetry sources are called {id!r}. Rename one of them: {first} and {second}")
         cls.id, cls.metrics = id, metrics
         _known[id] = cls
         return cls

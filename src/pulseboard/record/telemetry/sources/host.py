@@ -1,0 +1,78 @@
+"""The host: processors, memory, the run's disk, disk and network traffic, and this process's memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from pulseboard.record.telemetry.counters import open_counters
+from pulseboard.record.telemetry.rates import Rates
+from pulseboard.record.telemetry.source import Metric, Sample, Source, source
+
+# As in the reference that names the tag; a GB there is 2**30 bytes, as in torch's own reports.
+GB = 1 << 30
+
+METRICS = {
+    "memory/ram_main_process_gb": Metric("GiB", "resident memory of the training process, without its workers"),
+    "system/children_ram": Metric("bytes", "resident memory of its child processes; pages they share count for each"),
+    "system/cpu": Metric("%", "share of all processors that was busy since the sample before"),
+    "system/load": Metric("tasks", "tasks that ran or waited for a processor or a disk, averaged over a minute"),
+    "system/ram_total": Metric("bytes", "memory of the machine"),
+    "system/ram_used": Metric("bytes", "memory of the machine that no program could have at once"),
+    "system/disk_free": Metric("bytes", "room left for us where the run is written"),
+    "system/disk_used": Metric("%", "share in use of the file system where the run is written"),
+    "system/disk_read": Metric("bytes/s", "read from all disks of the machine since the sample before"),
+    "system/disk_write": Metric("bytes/s", "written to all disks of the machine since the sample before"),
+    "system/network_received": Metric("bytes/s", "received by all network cards; InfiniBand's own traffic is not seen"),
+    "system/network_sent": Metric("bytes/s", "sent by all network cards; InfiniBand's own traffic is not seen"),
+}
+
+
+@source(id="host", metrics=METRICS)
+class Host(Source):
+    """One sample takes PLACEHOLDER."""
+
+    def __init__(self, run_directory: str) -> None:
+        self._counters = open_counters()
+        self._run_directory = run_directory
+        self._rates = Rates()
+        self._cpu_secs_before: tuple[float, float] | None = None
+
+    def sample(self, now_secs: float) -> Sample:
+        """All tags, in the first sample those that are no rates."""
+        counters = self._counters
+        ram_total_bytes, ram_used_bytes = counters.ram_bytes()
+        read_bytes, write_bytes = counters.disk_bytes()
+        received_bytes, sent_bytes = counters.network_bytes()
+        traffic = {
+            "system/disk_read": read_bytes,
+            "system/disk_write": write_bytes,
+            "system/network_received": received_bytes,
+            "system/network_sent": sent_bytes,
+        }
+        return Sample(
+            {
+                "memory/ram_main_process_gb": counters.process_bytes() / GB,
+                "system/children_ram": counters.children_bytes(),
+                "system/load": os.getloadavg()[0],
+                "system/ram_total": ram_total_bytes,
+                "system/ram_used": ram_used_bytes,
+                **self._cpu(),
+                **self._disk(),
+                **self._rates.per_sec(traffic, now_secs),
+            }
+        )
+
+    def _cpu(self) -> dict[str, float]:
+        busy_secs, all_secs = self._counters.cpu_secs()
+        before, self._cpu_secs_before = self._cpu_secs_before, (busy_secs, all_secs)
+        if before is None or all_secs <= before[1]:
+            return {}
+        return {"system/cpu": 100 * (busy_secs - before[0]) / (all_secs - before[1])}
+
+    def _disk(self) -> dict[str, float]:
+        try:
+            disk = shutil.disk_usage(self._run_directory)
+        except OSError:
+            return {}  # the directory is not made yet, or was removed; who writes it says so
+        return {"system/disk_free": disk.free, "system/disk_used": 100 * disk.used / (disk.used + disk.free or 1)}

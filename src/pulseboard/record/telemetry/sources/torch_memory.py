@@ -1,0 +1,63 @@
+"""VRAM as torch's allocator counts it, for the process that trains."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from pulseboard.record.telemetry.source import Metric, Sample, Source, source
+
+# As in the reference that names the tags, and in torch's own reports.
+GB = 1 << 30
+
+METRICS = {
+    "memory/vram_allocated_gb": Metric("GiB", "occupied by tensors, on the GPU where this process has most"),
+    "memory/vram_reserved_gb": Metric("GiB", "held by torch's allocator, on the GPU where this process has most"),
+    "memory/vram_peak_gb": Metric("GiB", "the most that tensors have occupied on one GPU since the start"),
+}
+
+
+@source(id="torch_memory", metrics=METRICS)
+class TorchMemory(Source):
+    """Gives nothing until the job has imported torch and started CUDA; does neither itself.
+
+    PLACEHOLDER
+    """
+
+    def __init__(self, run_directory: str) -> None:
+        self._peak_bytes = 0
+
+    def sample(self, now_secs: float) -> Sample:
+        """The three tags, or none of them."""
+        torch = torch_with_cuda()
+        if torch is None:
+            return Sample()
+        # Every GPU: which one is current is known to the training thread only, not to ours.
+        counts = [torch.cuda.memory_stats(gpu) for gpu in range(torch.cuda.device_count())]
+        allocated, reserved, peak = (
+            max((count.get(name, 0) for count in counts), default=0)
+            for name in ("allocated_bytes.all.current", "reserved_bytes.all.current", "allocated_bytes.all.peak")
+        )
+        # Kept here too, for a job that calls reset_peak_memory_stats now and then.
+        self._peak_bytes = max(self._peak_bytes, peak)
+        return Sample(
+            {
+                "memory/vram_allocated_gb": allocated / GB,
+                "memory/vram_reserved_gb": reserved / GB,
+                "memory/vram_peak_gb": self._peak_bytes / GB,
+            }
+        )
+
+
+def loaded_torch() -> Any:
+    """torch, if this process has imported it and is done with that; None otherwise."""
+    torch = sys.modules.get("torch")
+    being_imported = getattr(getattr(torch, "__spec__", None), "_initializing", False)
+    return None if being_imported else torch
+
+
+def torch_with_cuda() -> Any:
+    """torch, if this process uses it with CUDA (or ROCm) already; None otherwise."""
+    torch = loaded_torch()
+    cuda = getattr(torch, "cuda", None)
+    return torch if cuda is not None and cuda.is_initialized() else None
