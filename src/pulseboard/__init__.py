@@ -1,10 +1,14 @@
 """Pulseboard watches machine-learning training runs and says what is wrong with them.
 
-import pulseboard as pb
+    import pulseboard as pb
 
-log = pb.read("runs")                      # run name -> run
-log["baseline"].tags("scalar")             # the tags of a kind
-s = log["baseline"].series("train/loss")   # s.steps, s.wall_times, s.values: NumPy arrays
+    run = pb.init(config={"lr": 3e-4})         # record: runs/<date>_<number>/
+    run.log({"train/loss": loss}, step=step)
+    run.finish()
+
+    log = pb.read("runs")                      # read: run name -> run
+    log["baseline"].tags("scalar")             # the tags of a kind
+    s = log["baseline"].series("train/loss")   # s.steps, s.wall_times, s.values: NumPy arrays
 """
 
 from __future__ import annotations
@@ -16,19 +20,34 @@ if TYPE_CHECKING:
     from pulseboard.core.errors import PulseboardError
     from pulseboard.core.series import Series
     from pulseboard.read.log import Log, read
-    from pulseboard.read.run import Run
+    from pulseboard.record.console import LogVerbosity
     from pulseboard.record.run import current_run, init
+    from pulseboard.record.summary_writer import SummaryWriter
+    from pulseboard.record.training_run_logger import TrainingRunLogger
 
 __version__ = "0.1.0"
-__all__ = ["Log", "PulseboardError", "Run", "Series", "__version__", "current_run", "init", "read"]
+__all__ = [
+    "Log",
+    "LogVerbosity",
+    "PulseboardError",
+    "Series",
+    "SummaryWriter",
+    "TrainingRunLogger",
+    "__version__",
+    "current_run",
+    "init",
+    "read",
+]
 
 # Where each public name lives. Loaded on first use, so that `import pulseboard` costs a training
 # job almost nothing.
 _HOMES = {
     "Log": "pulseboard.read.log",
+    "LogVerbosity": "pulseboard.record.console",
     "PulseboardError": "pulseboard.core.errors",
-    "Run": "pulseboard.read.run",
     "Series": "pulseboard.core.series",
+    "SummaryWriter": "pulseboard.record.summary_writer",
+    "TrainingRunLogger": "pulseboard.record.training_run_logger",
     "current_run": "pulseboard.record.run",
     "init": "pulseboard.record.run",
     "read": "pulseboard",  # a room that can be called

@@ -453,6 +453,27 @@ def test_what_lies_behind_a_link_is_followed(tmp_path, waiting):
         follower.until(lambda: values(log["linked"]) == [1.0, 2.0])
 
 
+def test_a_run_and_a_link_to_it_are_followed_both(tmp_path, waiting):
+    path = write_run(tmp_path / "exp", (0, 1.0))
+    (tmp_path / "a_link").symlink_to("exp")
+    log = pb.read(tmp_path)
+    with waiting(log) as follower:
+        append(path, (1, 2.0))
+        follower.until(lambda: values(log["exp"]) == values(log["a_link"]) == [1.0, 2.0])
+        append(path, (2, 3.0))
+        follower.until(lambda: values(log["exp"]) == values(log["a_link"]) == [1.0, 2.0, 3.0])
+    assert caught_up(log)
+
+
+def test_a_look_at_one_path_of_a_file_serves_its_other_paths(tmp_path):
+    path = write_run(tmp_path / "exp", (0, 1.0))
+    (tmp_path / "a_link").symlink_to("exp")
+    log = pb.read(tmp_path)
+    append(path, (1, 2.0))
+    assert sorted(log.poll([str(path)]).grown) == ["a_link", "exp"]
+    assert values(log["a_link"]) == [1.0, 2.0]
+
+
 def test_a_link_that_comes_later_is_followed(tmp_path, waiting):
     path = write_run(tmp_path / "elsewhere", (0, 1.0))
     write_run(tmp_path / "runs" / "a")

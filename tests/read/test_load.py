@@ -130,6 +130,23 @@ def test_an_interrupt_stops_the_loading(many, monkeypatch):
     assert len(pb.read(root)) == 200
 
 
+def test_what_an_interrupt_kept_from_loading_is_loaded_the_next_time(many, monkeypatch):
+    root = many(20)
+    log = pb.read(root)
+    for path in root.rglob("*tfevents*"):
+        append(path, (2, 3.0))
+
+    def interrupt(files, **_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pulseboard.read.log.load_files", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        log.refresh()
+    monkeypatch.undo()
+    log.refresh()
+    assert {run.points for run in log.values()} == {3}
+
+
 def test_files_changed_last_are_read_first(tmp_path, monkeypatch):
     for name, mtime in (("old", 1e9), ("new", 3e9), ("middle", 2e9)):
         os.utime(write_run(tmp_path / name), (mtime, mtime))

@@ -315,6 +315,22 @@ def test_a_resumed_run_goes_on_in_one_timeline(tmp_path):
     assert len(told["resumed"]) == 1
 
 
+def test_telemetry_and_media_of_a_resumed_run_do_not_say_where_it_resumes(tmp_path):
+    with begin(tmp_path) as first:
+        for step in range(100):
+            first.log({"loss": 1.0}, step=step)
+    with begin(tmp_path, resume="latest", settings={"telemetry_secs": 0.01}) as second:
+        second._tick()
+        second.hparams({"lr": 0.1})
+        second.histogram("w", np.ones(3), step=80)
+        second.flush()
+        second.log({"loss": 2.0}, step=80)
+    got = read(tmp_path)
+    assert [restart.step for restart in got.restarts()] == [80]
+    assert len(got.series("loss")) == 81
+    assert [histogram.step for histogram in got.histograms("w")] == [80]
+
+
 def test_resuming_by_id_and_a_run_that_is_not_there(tmp_path):
     with pytest.raises(NoRunToResume, match="no run to resume yet"):
         begin(tmp_path, resume="latest")

@@ -53,8 +53,15 @@ class PulseboardTracker(GeneralTracker):
 
     @on_main_process
     def log(self, values: Mapping[str, Any], step: int | None = None, **_: Any) -> None:
-        """Log numbers: Python's, NumPy's, or tensors, for which the device is not waited."""
-        self._kept.get().log(values, step)
+        """Log numbers (Python's, NumPy's, or tensors, for whose device nobody waits) and strings."""
+        self._kept.log(values, step=step)
+
+    @on_main_process
+    def log_images(self, values: Mapping[str, Any], step: int | None = None, **named: Any) -> None:
+        """Log the images of each name, arrays or Pillow images. `named` goes to Run.image."""
+        for name, images in values.items():
+            for i, image in enumerate(images):
+                self._kept.get().image(name if len(images) == 1 else f"{name}/{i}", image, step=step, **named)
 
     @on_main_process
     def finish(self) -> None:

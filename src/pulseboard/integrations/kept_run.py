@@ -37,6 +37,14 @@ class KeptRun:
             self._run = self._reopened(self._run)
         return self._run
 
+    def log(self, values: Mapping[str, Any], *, step: int | None = None) -> None:
+        """Log numbers as scalars, and strings, which some frameworks allow among them, as texts."""
+        run = self.get()
+        texts = {tag: value for tag, value in values.items() if isinstance(value, str)}
+        run.log({tag: value for tag, value in values.items() if tag not in texts} if texts else values, step)
+        for tag, text in texts.items():
+            run.text(tag, text, step=step)
+
     def end(self, *, status: str = "finished") -> None:
         """Nothing is logged for now: finish an own run, flush one that was given."""
         if self._run is None or self._run.finished:

@@ -63,7 +63,7 @@ class PulseboardCallback(keras.callbacks.Callback):
         before, self._batches = self._batches, batch + 1
         if logs and self._batches // self._update_freq > before // self._update_freq:
             self._logged_step = self._step()
-            self._kept.get().log({f"train/{name}": value for name, value in logs.items()}, step=self._logged_step)
+            self._kept.log({f"train/{name}": value for name, value in logs.items()}, step=self._logged_step)
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
         """Log the epoch's metrics, those of the validation among them."""
@@ -71,7 +71,7 @@ class PulseboardCallback(keras.callbacks.Callback):
         values = {f"val/{name.removeprefix('val_')}": logs[name] for name in logs if name.startswith("val_")}
         if step != self._logged_step:
             values |= {f"train/{name}": logs[name] for name in logs if not name.startswith("val_")}
-        self._kept.get().log({**values, **self._learning_rates(), "train/epoch": epoch + 1}, step=step)
+        self._kept.log({**values, **self._learning_rates(), "train/epoch": epoch + 1}, step=step)
 
     def on_train_end(self, logs: Any = None) -> None:
         """The fit is over."""
@@ -82,7 +82,7 @@ class PulseboardCallback(keras.callbacks.Callback):
         """Log an `evaluate`. The validation within a fit is logged with its epoch."""
         if self._fitting:
             return
-        self._kept.get().log({f"test/{name}": value for name, value in (logs or {}).items()}, step=self._step())
+        self._kept.log({f"test/{name}": value for name, value in (logs or {}).items()}, step=self._step())
         self._kept.end()
 
     def _step(self) -> int:

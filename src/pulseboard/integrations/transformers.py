@@ -54,18 +54,24 @@ class PulseboardCallback(TrainerCallback):
             }
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any) -> None:
-        """Log numbers. `evaluate` and `predict` come here too, with or without a training around them."""
-        if not state.is_world_process_zero or not logs:
-            return
-        run = self._kept.get()
-        run.log({_tag(name): value for name, value in logs.items()}, step=state.global_step)
-        if not self._training:
-            self._kept.end()
+        """Log what the Trainer logs. `evaluate` comes here too, with or without a training around it."""
+        self._log(logs, state)
+
+    def on_predict(self, args: Any, state: Any, control: Any, metrics: Mapping[str, Any], **_: Any) -> None:
+        """Log the metrics of `predict`, which the Trainer does not log."""
+        self._log(metrics, state)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """The training is over. A later `evaluate` goes on with its run."""
         self._training = False
         self._kept.end()
+
+    def _log(self, values: Mapping[str, Any] | None, state: Any) -> None:
+        if not state.is_world_process_zero or not values:
+            return
+        self._kept.log({_tag(name): value for name, value in values.items()}, step=state.global_step)
+        if not self._training:
+            self._kept.end()
 
     def _begin(self, args: Any, state: Any) -> Run:
         stored = state.stateful_callbacks.get(type(self).__name__) or {}

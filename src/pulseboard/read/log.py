@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pulseboard.core.errors import LogNotFound, RunNotFound
@@ -175,24 +175,27 @@ class Log(Mapping[str, Run], Table):
     def _take_up(self, progress: Progress | None) -> Changes:
         """Load what was found to be new or changed, and put the runs in their new order."""
         found = self._found_runs()
-        files: dict[tuple[int, int], EventFile] = {}
-        stale: dict[tuple[int, int], FoundFile] = {}
+        # By identity, not by path: a renamed file keeps its columns, and a run that is reached by two
+        # links is held once.
+        looks: dict[tuple[int, int], FoundFile] = {}
         for run in found.values():
             for file in run.all_files():
-                # By identity, not by path: a renamed file keeps its columns, and a run that is
-                # reached by two links is held once.
-                if file.identity in files:
-                    continue
-                known = self._files.get(file.identity) or EventFile(file.path)
-                known.path = file.path
-                files[file.identity] = known
-                if known.seen is None or not _same_content(known.seen, file):
-                    stale[file.identity] = file
+                first = looks.setdefault(file.identity, file)
+                if file.mtime_ns > first.mtime_ns:  # the look at its other path was longer ago
+                    looks[file.identity] = replace(file, path=first.path)
+        files: dict[tuple[int, int], EventFile] = {}
+        stale: dict[tuple[int, int], FoundFile] = {}
+        for identity, file in looks.items():
+            known = self._files.get(identity) or EventFile(file.path)
+            known.path = file.path
+            files[identity] = known
+            if known.seen is None or not _same_content(known.seen, file):
+                stale[identity] = file
         self._files = files
         newest_first = sorted(stale.values(), key=lambda file: -file.mtime_ns)
-        for file in newest_first:
-            files[file.identity].seen = file
         load_files([files[file.identity] for file in newest_first], progress=progress)
+        for file in newest_first:  # only now: what an interrupt kept from loading must stay stale
+            files[file.identity].seen = file
         return self._arrange(found, set(stale))
 
     def _arrange(self, found: dict[str, FoundRun], loaded: set[tuple[int, int]]) -> Changes:

@@ -24,7 +24,7 @@ from pulseboard.record.report import say
 # Kept in memory while the disk cannot take it; a day of an ordinary job's scalars.
 MOST_WAITING_BYTES = 64 << 20
 _PIECE = 1 << 20
-# Files of one process made in the same second differ by this.
+# Files of one process made in the same second differ by this. Readers go by the order of names, so it has zeros in front.
 _count = itertools.count()
 
 
@@ -78,8 +78,8 @@ class EventFile:
             self._fail(error)
         return left
 
-    def record(self, payload: bytes) -> None:
-        """Log one Event that is encoded already."""
+    def record(self, payload: bytes, step: int | None = None) -> None:
+        """Log one Event that is encoded already. Its step is told to whoever stands in for the file."""
         queue = self._queue
         if queue.waiting + len(payload) > self._most_waiting_bytes:
             self.dropped_records += 1
@@ -133,7 +133,7 @@ class EventFile:
 
     def _open(self) -> None:
         host = socket.gethostname().replace("/", "_") or "host"
-        name = f"events.out.tfevents.{int(time.time()):010d}.{host}.{os.getpid()}.{next(_count)}{self.suffix}"
+        name = f"events.out.tfevents.{int(time.time()):010d}.{host}.{os.getpid()}.{next(_count):04d}{self.suffix}"
         path = os.path.join(self.directory, name)
         fd = self._create(path)
         if fd >= 0:

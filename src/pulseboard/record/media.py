@@ -136,8 +136,8 @@ class Media:
                 return
             plain = {str(name): _plain(value) for name, value in values.items() if value is not None}
             wall = time.time()
-            self._record(encode_experiment(plain, metrics=list(metrics or ())), 0, wall)
-            self._record(encode_session_start(plain, start_time=wall), 0, wall)
+            self._record(encode_experiment(plain, metrics=list(metrics or ())), None, wall)
+            self._record(encode_session_start(plain, start_time=wall), None, wall)
             self._has_hparams = True
             self.send("config", plain)
             if metrics:
@@ -153,7 +153,7 @@ class Media:
         """Say how the session ended, where its hyperparameters were logged."""
         if self._has_hparams:
             ended: Any = "success" if status == "finished" else "failure"
-            self._record(encode_session_end(ended, end_time=time.time()), 0, time.time())
+            self._record(encode_session_end(ended, end_time=time.time()), None, time.time())
 
     # ---- the way of all of them
 
@@ -194,8 +194,8 @@ class Media:
         with self._counting:
             self._waiting_bytes += size
 
-    def _record(self, value: bytes, step: int, wall: float) -> None:
-        self.events.record(event.summary_event(value, step=step, wall_time=wall))
+    def _record(self, value: bytes, step: int | None, wall: float) -> None:
+        self.events.record(event.summary_event(value, step=step or 0, wall_time=wall), step)
 
     def _log_pixels(self, tag: str, pixels: NDArray[np.uint8], at: int, wall: float) -> None:
         from pulseboard.record.png import encode_png

@@ -307,6 +307,8 @@ class Run(Media):
         self.every_tick(sampler.tick)
 
     def _log_telemetry(self, values: dict[str, float]) -> None:
+        if isinstance(self.events, Resuming) and not self.events.begun:
+            return  # only the training loop knows from which step on it goes
         self.events.scalars(values, max(0, self._step - 1), time.time(), to_number)
         self._send("scalars", values, step=max(0, self._step - 1), wall_time=time.time())
 

@@ -25,7 +25,7 @@ class EventTarget(Protocol):
     def dropped_records(self) -> int: ...
 
     def scalars(self, values: dict[str, Any], step: int, wall: float, convert: Convert, /) -> Any: ...
-    def record(self, payload: bytes, /) -> None: ...
+    def record(self, payload: bytes, /, step: int | None = None) -> None: ...
     def tick(self) -> None: ...
     def flush(self) -> None: ...
     def close(self) -> None: ...
@@ -41,7 +41,7 @@ class NoFile:
         left = [(tag, value) for tag, value in values.items() if convert(value) is None]
         return left or None
 
-    def record(self, payload: bytes) -> None: ...
+    def record(self, payload: bytes, step: int | None = None) -> None: ...
     def tick(self) -> None: ...
     def flush(self) -> None: ...
     def close(self) -> None: ...
@@ -52,7 +52,7 @@ class Resuming:
 
     def __init__(self, file: EventTarget) -> None:
         self._file = file
-        self._begun = False
+        self.begun = False
         self._beginning = threading.Lock()
 
     @property
@@ -61,16 +61,18 @@ class Resuming:
 
     def _begin(self, step: int) -> None:
         with self._beginning:
-            if not self._begun:
-                self._begun = True
+            if not self.begun:
+                self.begun = True
                 self._file.record(event.session_start_event(step=step, wall_time=time.time()))
 
     def scalars(self, values: dict[str, Any], step: int, wall: float, convert: Convert) -> Any:
-        if not self._begun:
+        if not self.begun:
             self._begin(step)
         return self._file.scalars(values, step, wall, convert)
 
-    def record(self, payload: bytes) -> None:
+    def record(self, payload: bytes, step: int | None = None) -> None:
+        if not self.begun and step is not None:
+            self._begin(step)
         self._file.record(payload)
 
     def tick(self) -> None:
@@ -108,8 +110,8 @@ class Forked:
     def scalars(self, values: dict[str, Any], step: int, wall: float, convert: Convert) -> Any:
         return self._ready().scalars(values, step, wall, convert)
 
-    def record(self, payload: bytes) -> None:
-        self._ready().record(payload)
+    def record(self, payload: bytes, step: int | None = None) -> None:
+        self._ready().record(payload, step)
 
     def tick(self) -> None:
         if self._begun:
@@ -152,7 +154,7 @@ class WaitingRank:
         left = [(tag, value) for tag, value in values.items() if tag not in numbers]
         return left or None
 
-    def record(self, payload: bytes) -> None:
+    def record(self, payload: bytes, step: int | None = None) -> None:
         if self._file is not None:
             self._file.record(payload)
         else:

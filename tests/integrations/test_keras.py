@@ -1,0 +1,96 @@
+"""Real trainings by Keras, on its torch backend."""
+
+import numpy as np
+import pytest
+
+import pulseboard as pb
+
+keras = pytest.importorskip("keras", reason="keras is not installed")
+from pulseboard.integrations.keras import PulseboardCallback
+
+# Of Keras itself: how its variables become NumPy arrays.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")
+
+X = np.linspace(0, 1, 16, dtype=np.float32)[:, None]
+
+
+def model(**named):
+    keras.utils.set_random_seed(0)
+    line = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)], name="line")
+    schedule = keras.optimizers.schedules.PiecewiseConstantDecay([4], [0.5, 0.25])
+    line.compile(optimizer=keras.optimizers.SGD(schedule), loss="mse", metrics=["mae"], **named)
+    return line
+
+
+def fit(line, callback, **named):
+    arguments = {"epochs": 2, "batch_size": 4, "validation_data": (X, 2 * X), **named}
+    return line.fit(X, 2 * X, callbacks=[callback], verbose=0, **arguments).history
+
+
+def steps(points):
+    return [step for step, _ in points]
+
+
+def test_epochs_are_logged_at_the_optimizers_step(settings, recorded, told):
+    history = fit(model(), PulseboardCallback(**settings))
+    points = recorded()
+    for area, prefix in (("train", ""), ("val", "val_")):
+        for name in ("loss", "mae"):
+            values = history[prefix + name]
+            assert points[f"{area}/{name}"] == [(4, pytest.approx(values[0])), (8, pytest.approx(values[1]))]
+    assert points["train/learning_rate"] == [(4, 0.5), (8, 0.25)]
+    assert points["train/epoch"] == [(4, 1.0), (8, 2.0)]
+    assert told()["status"] == "finished"
+    config = told()["config"]
+    assert (config["epochs"], config["steps_per_epoch"]) == (2, 4)
+    assert config["model"] == {"name": "line", "parameters": 2}
+    assert config["optimizer"]["name"] == "SGD"
+
+
+@pytest.mark.parametrize(
+    ("update_freq", "want"),
+    [("batch", [1, 2, 3, 4, 5, 6, 7, 8]), (3, [3, 4, 7, 8]), (100, [4, 8])],
+)
+def test_batches_are_logged_as_often_as_asked(settings, recorded, update_freq, want):
+    history = fit(model(), PulseboardCallback(update_freq=update_freq, **settings))
+    points = recorded()
+    assert steps(points["train/loss"]) == want
+    assert dict(points["train/loss"])[8] == pytest.approx(history["loss"][1])
+    assert steps(points["val/loss"]) == steps(points["train/learning_rate"]) == [4, 8]
+
+
+def test_several_batches_in_one_execution_are_counted(settings, recorded):
+    fit(model(steps_per_execution=2), PulseboardCallback(update_freq=3, **settings))
+    assert steps(recorded()["train/loss"]) == [4, 8]
+
+
+def test_a_second_fit_and_an_evaluation_go_on_with_the_run(settings, recorded, told):
+    line, callback = model(), PulseboardCallback(**settings)
+    fit(line, callback)
+    assert told()["status"] == "finished"
+    fit(line, callback, epochs=3, initial_epoch=2)
+    loss, _ = line.evaluate(X, 2 * X, callbacks=[callback], verbose=0)
+    points = recorded()
+    assert steps(points["train/loss"]) == [4, 8, 12]
+    assert points["test/loss"] == [(12, pytest.approx(loss))]
+    assert told()["status"] == "finished"
+
+
+def test_a_run_that_is_given_stays_open(settings, recorded, told):
+    with pb.init(**settings) as run:
+        fit(model(), PulseboardCallback(run=run), epochs=1)
+        assert told()["status"] == "running"
+    assert steps(recorded()["train/loss"]) == [4]
+
+
+def test_gradient_accumulation_and_loss_scaling_are_seen_through(settings, recorded):
+    line = model()
+    inner = keras.optimizers.SGD(0.5, gradient_accumulation_steps=2)
+    line.compile(optimizer=keras.optimizers.LossScaleOptimizer(inner), loss="mse")
+    fit(line, PulseboardCallback(**settings), epochs=1)
+    assert recorded()["train/learning_rate"][0][1] == 0.5
+
+
+def test_an_update_freq_below_one_is_a_mistake(settings):
+    with pytest.raises(ValueError, match="update_freq must be 'epoch', 'batch' or at least 1, not 0"):
+        PulseboardCallback(update_freq=0, **settings)

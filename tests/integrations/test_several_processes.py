@@ -1,0 +1,66 @@
+"""Trainings in two processes under torchrun, by each framework that trains in several."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pulseboard as pb
+
+for package in ("lightning", "transformers", "accelerate"):
+    pytest.importorskip(package, reason=f"{package} is not installed")
+
+HERE = str(Path(__file__).parent)
+# One after the other in the same processes: starting them takes far longer than training.
+SCRIPT = """
+import sys
+import lightning.pytorch as lightning
+from pulseboard.integrations.accelerate import PulseboardTracker
+from pulseboard.integrations.lightning import PulseboardLogger
+from pulseboard.integrations.transformers import PulseboardCallback
+sys.path.insert(0, sys.argv[2])
+import test_accelerate, test_lightning, test_transformers
+settings = {"dir": sys.argv[1], "telemetry_secs": 0, "strict": True}
+
+logger = PulseboardLogger(run_id="lightning", **settings)
+trainer = test_lightning.trainer(lightning, logger, devices=2, strategy="ddp", enable_checkpointing=True)
+trainer.fit(test_lightning.line(lightning), test_lightning.data(), test_lightning.data())
+print(trainer.global_rank, type(logger.experiment).__name__, trainer.checkpoint_callback.dirpath, flush=True)
+
+test_transformers.trainer(PulseboardCallback(run_id="transformers", **settings), ddp_backend="gloo").train()
+
+tracker = PulseboardTracker(run_id="accelerate", **settings)
+test_accelerate.train(tracker)
+print(type(tracker.tracker).__name__, flush=True)
+"""
+
+
+def test_only_the_first_process_makes_a_run(settings, tmp_path):
+    runs = tmp_path / "runs"
+    (tmp_path / "train.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+        + ["train.py", str(runs), HERE],
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stdout.splitlines() if not line.startswith("{")]
+    assert {
+        f"0 Run {runs}/lightning/checkpoints",
+        f"1 _DummyExperiment {runs}/lightning/checkpoints",
+        "Run",
+        "NoneType",
+    } <= set(said)
+    log = pb.read(runs)
+    assert {name: len(run.series("train/loss")) for name, run in log.items()} == {
+        "lightning": 4,
+        "transformers": 6,
+        "accelerate": 5,
+    }
+    for name in log:
+        told = json.loads((runs / name / "run.json").read_text())
+        assert (told["status"], told["world_size"]) == ("finished", 2)
