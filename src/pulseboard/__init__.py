@@ -1,14 +1,14 @@
 """Pulseboard watches machine-learning training runs and says what is wrong with them.
 
-    import pulseboard as pb
+import pulseboard as pb
 
-    run = pb.init(config={"lr": 3e-4})         # record: runs/<date>_<number>/
-    run.log({"train/loss": loss}, step=step)
-    run.finish()
+run = pb.init(config={"lr": 3e-4})         # record: runs/<date>_<number>/
+run.log({"train/loss": loss}, step=step)
+run.finish()
 
-    log = pb.read("runs")                      # read: run name -> run
-    log["baseline"].tags("scalar")             # the tags of a kind
-    s = log["baseline"].series("train/loss")   # s.steps, s.wall_times, s.values: NumPy arrays
+log = pb.read("runs")                      # read: run name -> run
+log["baseline"].tags("scalar")             # the tags of a kind
+s = log["baseline"].series("train/loss")   # s.steps, s.wall_times, s.values: NumPy arrays
 """
 
 from __future__ import annotations

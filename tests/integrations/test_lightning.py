@@ -1,9 +1,6 @@
 """Real trainings by Lightning's Trainer, under both names of the package."""
 
 import importlib
-import subprocess
-import sys
-import textwrap
 
 import pytest
 import torch
@@ -142,14 +139,3 @@ def test_other_ranks_make_no_run(lightning, settings, tmp_path, monkeypatch):
     logger.finalize("success")
     assert (logger.save_dir, logger.version) == (None, None)
     assert not (tmp_path / "runs").exists()
-
-
-def test_either_name_of_the_package_will_do():
-    code = """
-        import sys
-        import pytorch_lightning
-        from pulseboard.integrations.lightning import PulseboardLogger
-        assert issubclass(PulseboardLogger, pytorch_lightning.loggers.Logger)
-        assert "lightning" not in sys.modules
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=120)

@@ -16,9 +16,11 @@ HERE = str(Path(__file__).parent)
 # One after the other in the same processes: starting them takes far longer than training.
 SCRIPT = """
 import sys
-import lightning.pytorch as lightning
-from pulseboard.integrations.accelerate import PulseboardTracker
+import pytorch_lightning as lightning
 from pulseboard.integrations.lightning import PulseboardLogger
+assert issubclass(PulseboardLogger, lightning.loggers.Logger)
+assert "lightning" not in sys.modules, "of the two packages the job has loaded one"
+from pulseboard.integrations.accelerate import PulseboardTracker
 from pulseboard.integrations.transformers import PulseboardCallback
 sys.path.insert(0, sys.argv[2])
 import test_accelerate, test_lightning, test_transformers

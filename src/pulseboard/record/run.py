@@ -20,7 +20,14 @@ from pulseboard.record.event_file import EventFile
 from pulseboard.record.media import Media
 from pulseboard.record.numbers import later, to_number
 from pulseboard.record.report import say, say_once
-from pulseboard.record.run_directory import RunFile, circumstances, new_run_directory, now, run_to_resume
+from pulseboard.record.run_directory import (
+    RunFile,
+    circumstances,
+    git_state,
+    new_run_directory,
+    now,
+    run_to_resume,
+)
 from pulseboard.record.settings import Settings, load_settings
 from pulseboard.record.sink import RunInfo, SinkRunner
 from pulseboard.record.stand_in import EventTarget, Forked, NoFile, Resuming, WaitingRank
@@ -287,6 +294,7 @@ class Run(Media):
             resumed=[*before.get("resumed", []), now()] if resume is not None else before.get("resumed", []),
             **circumstances(),
         )
+        self._worker.submit(lambda: self._tell(git=git_state()))
         wanted = settings.report_to
         file: EventTarget = (
             EventFile(directory / layout.EVENTS_DIRECTORY, strict=self.strict) if "tensorboard" in wanted else NoFile()

@@ -12,6 +12,7 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -104,6 +105,7 @@ class RunFile:
     def __init__(self, directory: Path) -> None:
         self.path = directory / layout.RUN_FILE
         self.told: dict[str, Any] = {}
+        self._telling = threading.RLock()  # a signal may end the run while it is being told of
         try:
             before = json.loads(self.path.read_text(encoding="utf-8"))
             if isinstance(before, dict):
@@ -113,20 +115,20 @@ class RunFile:
 
     def tell(self, **what: Any) -> None:
         """Set fields and write. Raises OSError where the disk does not take it."""
-        self.told.update(what)
-        part = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        with open(part, "w", encoding="utf-8") as stream:
-            json.dump(_plain(self.told), stream, indent=2, ensure_ascii=False)
-            stream.write("\n")
-        os.replace(part, self.path)
+        with self._telling:
+            self.told.update(what)
+            part = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+            with open(part, "w", encoding="utf-8") as stream:
+                json.dump(_plain(self.told), stream, indent=2, ensure_ascii=False)
+                stream.write("\n")
+            os.replace(part, self.path)
 
 
 def circumstances() -> dict[str, Any]:
-    """How and where this process runs: command, commit, host, versions."""
+    """How and where this process runs: command, host, versions."""
     return {
         "command": " ".join([os.path.basename(sys.executable), *sys.argv]) if sys.argv else "",
         "working_directory": os.getcwd(),
-        "git": _git(),
         "host": socket.gethostname(),
         "user": _user(),
         "pid": os.getpid(),
@@ -135,7 +137,12 @@ def circumstances() -> dict[str, Any]:
     }
 
 
-def _git() -> dict[str, Any] | None:
+def git_state() -> dict[str, Any] | None:
+    """The commit of the working directory, and whether it has changes; None outside a repository.
+
+    In a large repository git may take seconds: ask from a thread.
+    """
+
     def ask(*args: str) -> str | None:
         try:
             done = subprocess.run(["git", *args], capture_output=True, text=True, timeout=5, check=True)
