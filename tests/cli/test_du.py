@@ -2,6 +2,8 @@
 
 import json
 
+from log_directories import write_run
+
 
 def test_du_prints_the_largest_runs_first_with_their_kinds(pulseboard, runs, golden, readable):
     ran = pulseboard("du", runs)
@@ -29,6 +31,16 @@ def test_du_of_one_run_has_no_sum(pulseboard, runs):
     assert "baseline" in out
     assert "\nall " not in out
     assert "\nall " in pulseboard("du", runs).out
+
+
+def test_what_other_ranks_wrote_counts_with_their_run(pulseboard, tmp_path):
+    (tmp_path / "exp").mkdir()
+    (tmp_path / "exp" / "run.json").write_text("{}")
+    for name in ("logs/tensorboard", "ranks/1", "ranks/2"):
+        write_run(tmp_path / "exp" / name)
+    (run,) = json.loads(pulseboard("du", tmp_path, "--json").out)["runs"]
+    assert run["size_bytes"] == sum(path.stat().st_size for path in tmp_path.rglob("*tfevents*"))
+    assert sum(run["kinds"].values()) == run["size_bytes"]
 
 
 def test_an_empty_directory_is_said_to_be_empty(pulseboard, tmp_path):

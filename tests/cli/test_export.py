@@ -73,6 +73,14 @@ def test_runs_tags_and_orphans_are_chosen(runs, tmp_path, pulseboard):
     assert points("-t", "no such tag") == 0
 
 
+def test_what_other_ranks_logged_is_exported_too(tmp_path):
+    write_run(tmp_path / "exp" / "logs" / "tensorboard", (0, 1.0))
+    write_run(tmp_path / "exp" / "ranks" / "1", (0, 2.0))
+    (tmp_path / "exp" / "run.json").write_text("{}")
+    rows = list(csv.DictReader(io.StringIO(exported(tmp_path)[1].decode())))
+    assert [(row["run"], row["value"]) for row in rows] == [("exp", "1.0"), ("exp/ranks/1", "2.0")]
+
+
 def test_a_directory_that_is_not_there_is_said_so_and_nothing_is_written(runs, tmp_path, pulseboard):
     ran = pulseboard("export", runs, "-o", tmp_path / "nowhere" / "all.csv")
     assert ran.code == 2

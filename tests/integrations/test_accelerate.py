@@ -1,36 +1,16 @@
 """Real trainings with Hugging Face's Accelerator."""
 
-
+import accelerate
+import numpy as np
 import pytest
-import torch
+from integrations.small import train_with_accelerate
 
 import pulseboard as pb
-
-accelerate = pytest.importorskip("accelerate", reason="accelerate is not installed")
 from pulseboard.integrations.accelerate import PulseboardTracker
 
 
-def train(tracker, **config):
-    """Fits y = 2x, and gives back the losses it logged."""
-    accelerator = accelerate.Accelerator(cpu=True, log_with=tracker)
-    accelerator.init_trackers("line", config=config)
-    layer = torch.nn.Linear(1, 1)
-    layer, optimizer = accelerator.prepare(layer, torch.optim.SGD(layer.parameters(), lr=0.1))
-    x = torch.linspace(0, 1, 8)[:, None]
-    losses = []
-    for step in range(5):
-        loss = torch.nn.functional.mse_loss(layer(x), 2 * x)
-        accelerator.backward(loss)
-        optimizer.step()
-        optimizer.zero_grad()
-        accelerator.log({"train/loss": loss, "train/rate": 0.1}, step=step)
-        losses.append(loss.item())
-    accelerator.end_training()
-    return losses
-
-
 def test_a_training_is_one_run_with_its_configuration(settings, recorded, told):
-    losses = train(PulseboardTracker(**settings), rate=0.1, name="line")
+    losses = train_with_accelerate(PulseboardTracker(**settings), rate=0.1, name="line")
     points = recorded()
     assert points["train/loss"] == [(step, pytest.approx(loss)) for step, loss in enumerate(losses)]
     assert len(points["train/rate"]) == 5
@@ -38,11 +18,23 @@ def test_a_training_is_one_run_with_its_configuration(settings, recorded, told):
     assert told()["config"] == {"rate": 0.1, "name": "line"}
 
 
+def test_configuration_strings_and_images_are_kept_as_what_they_are(settings, tmp_path):
+    tracker = PulseboardTracker(**settings)
+    tracker.store_init_configuration({"rate": 0.1, "name": "line"})
+    tracker.log({"train/loss": 1.0, "sample": "once upon"}, step=3)
+    tracker.log_images({"one": [np.zeros((4, 4, 3))], "two": np.zeros((2, 4, 4, 3))}, step=3)
+    tracker.finish()
+    (run,) = pb.read(tmp_path / "runs").values()
+    assert run.hparams().values == {"rate": 0.1, "name": "line"}
+    assert [(text.step, text.text) for text in run.values("sample")] == [(3, "once upon")]
+    assert run.tags("image") == ["one", "two/0", "two/1"]
+
+
 def test_a_run_that_is_given_stays_open_and_is_the_tracker(settings, recorded, told):
     with pb.init(**settings) as run:
         tracker = PulseboardTracker(run=run)
         assert tracker.tracker is run
-        train(tracker)
+        train_with_accelerate(tracker)
         assert told()["status"] == "running"
     assert len(recorded()["train/loss"]) == 5
 

@@ -1,25 +1,17 @@
 """Real trainings by Keras, on its torch backend."""
 
+import keras
 import numpy as np
 import pytest
+from integrations.small import keras_model
 
 import pulseboard as pb
-
-keras = pytest.importorskip("keras", reason="keras is not installed")
 from pulseboard.integrations.keras import PulseboardCallback
 
 # Of Keras itself: how its variables become NumPy arrays.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")
 
 X = np.linspace(0, 1, 16, dtype=np.float32)[:, None]
-
-
-def model(**named):
-    keras.utils.set_random_seed(0)
-    line = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)], name="line")
-    schedule = keras.optimizers.schedules.PiecewiseConstantDecay([4], [0.5, 0.25])
-    line.compile(optimizer=keras.optimizers.SGD(schedule), loss="mse", metrics=["mae"], **named)
-    return line
 
 
 def fit(line, callback, **named):
@@ -32,7 +24,7 @@ def steps(points):
 
 
 def test_epochs_are_logged_at_the_optimizers_step(settings, recorded, told):
-    history = fit(model(), PulseboardCallback(**settings))
+    history = fit(keras_model(), PulseboardCallback(**settings))
     points = recorded()
     for area, prefix in (("train", ""), ("val", "val_")):
         for name in ("loss", "mae"):
@@ -52,7 +44,7 @@ def test_epochs_are_logged_at_the_optimizers_step(settings, recorded, told):
     [("batch", [1, 2, 3, 4, 5, 6, 7, 8]), (3, [3, 4, 7, 8]), (100, [4, 8])],
 )
 def test_batches_are_logged_as_often_as_asked(settings, recorded, update_freq, want):
-    history = fit(model(), PulseboardCallback(update_freq=update_freq, **settings))
+    history = fit(keras_model(), PulseboardCallback(update_freq=update_freq, **settings))
     points = recorded()
     assert steps(points["train/loss"]) == want
     assert dict(points["train/loss"])[8] == pytest.approx(history["loss"][1])
@@ -63,7 +55,7 @@ def test_several_batches_in_one_execution_are_counted(settings, recorded):
     """As Keras calls it where steps_per_execution is 2, which its torch backend does not have."""
     with pb.init(**settings) as run:
         callback = PulseboardCallback(update_freq=3, run=run)
-        callback.set_model(model())
+        callback.set_model(keras_model())
         callback.on_epoch_begin(0)
         for last in (1, 3, 5, 7):
             callback.model.optimizer.iterations.assign(last + 1)
@@ -72,7 +64,7 @@ def test_several_batches_in_one_execution_are_counted(settings, recorded):
 
 
 def test_a_second_fit_and_an_evaluation_go_on_with_the_run(settings, recorded, told):
-    line, callback = model(), PulseboardCallback(**settings)
+    line, callback = keras_model(), PulseboardCallback(**settings)
     fit(line, callback)
     assert told()["status"] == "finished"
     fit(line, callback, epochs=3, initial_epoch=2)
@@ -85,13 +77,13 @@ def test_a_second_fit_and_an_evaluation_go_on_with_the_run(settings, recorded, t
 
 def test_a_run_that_is_given_stays_open(settings, recorded, told):
     with pb.init(**settings) as run:
-        fit(model(), PulseboardCallback(run=run), epochs=1)
+        fit(keras_model(), PulseboardCallback(run=run), epochs=1)
         assert told()["status"] == "running"
     assert steps(recorded()["train/loss"]) == [4]
 
 
 def test_gradient_accumulation_and_loss_scaling_are_seen_through(settings, recorded):
-    line = model()
+    line = keras_model()
     inner = keras.optimizers.SGD(0.5, gradient_accumulation_steps=2)
     line.compile(optimizer=keras.optimizers.LossScaleOptimizer(inner), loss="mse")
     fit(line, PulseboardCallback(**settings), epochs=1)

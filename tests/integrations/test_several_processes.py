@@ -5,14 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import pulseboard as pb
 
-for package in ("lightning", "transformers", "accelerate"):
-    pytest.importorskip(package, reason=f"{package} is not installed")
-
-HERE = str(Path(__file__).parent)
+TESTS = Path(__file__).parents[1]
 # One after the other in the same processes: starting them takes far longer than training.
 SCRIPT = """
 import sys
@@ -23,18 +18,20 @@ assert "lightning" not in sys.modules, "of the two packages the job has loaded o
 from pulseboard.integrations.accelerate import PulseboardTracker
 from pulseboard.integrations.transformers import PulseboardCallback
 sys.path.insert(0, sys.argv[2])
-import test_accelerate, test_lightning, test_transformers
+from integrations.small import (
+    lightning_module, lightning_trainer, loader, train_with_accelerate, transformers_trainer
+)
 settings = {"dir": sys.argv[1], "telemetry_secs": 0, "strict": True}
 
 logger = PulseboardLogger(run_id="lightning", **settings)
-trainer = test_lightning.trainer(lightning, logger, devices=2, strategy="ddp", enable_checkpointing=True)
-trainer.fit(test_lightning.line(lightning), test_lightning.data(), test_lightning.data())
+trainer = lightning_trainer(lightning, logger, devices=2, strategy="ddp", enable_checkpointing=True)
+trainer.fit(lightning_module(lightning), loader(), loader())
 print(trainer.global_rank, type(logger.experiment).__name__, trainer.checkpoint_callback.dirpath, flush=True)
 
-test_transformers.trainer(PulseboardCallback(run_id="transformers", **settings), ddp_backend="gloo").train()
+transformers_trainer(PulseboardCallback(run_id="transformers", **settings), ddp_backend="gloo").train()
 
 tracker = PulseboardTracker(run_id="accelerate", **settings)
-test_accelerate.train(tracker)
+train_with_accelerate(tracker)
 print(type(tracker.tracker).__name__, flush=True)
 """
 
@@ -43,8 +40,7 @@ def test_only_the_first_process_makes_a_run(settings, tmp_path):
     runs = tmp_path / "runs"
     (tmp_path / "train.py").write_text(SCRIPT)
     done = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
-        + ["train.py", str(runs), HERE],
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "train.py", runs, TESTS],
         capture_output=True,
         text=True,
         timeout=180,

@@ -1,35 +1,11 @@
 """Real trainings by Hugging Face's Trainer."""
 
-
 import pytest
-import torch
+import transformers
+from integrations.small import transformers_trainer
 
 import pulseboard as pb
-
-transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-pytest.importorskip("accelerate", reason="accelerate, which transformers' Trainer needs, is not installed")
 from pulseboard.integrations.transformers import PulseboardCallback
-
-
-def model():
-    torch.manual_seed(0)
-    return transformers.GPT2LMHeadModel(
-        transformers.GPT2Config(n_layer=1, n_head=1, n_embd=8, vocab_size=16, n_positions=8)
-    )
-
-
-def trainer(callback, **named):
-    rows = [{"input_ids": [i % 16] * 4, "labels": [i % 16] * 4} for i in range(16)]
-    arguments = {"output_dir": "out", "max_steps": 6, "logging_steps": 1, "save_strategy": "no", **named}
-    return transformers.Trainer(
-        model=model(),
-        args=transformers.TrainingArguments(
-            per_device_train_batch_size=4, use_cpu=True, report_to="none", disable_tqdm=True, **arguments
-        ),
-        train_dataset=rows,
-        eval_dataset=rows[:4],
-        callbacks=[callback],
-    )
 
 
 def steps(points):
@@ -37,7 +13,9 @@ def steps(points):
 
 
 def test_a_training_is_logged_under_the_tags_of_the_tensorboard_callback(settings, recorded, told):
-    training = trainer(PulseboardCallback(**settings), eval_strategy="steps", eval_steps=3, run_name="first")
+    training = transformers_trainer(
+        PulseboardCallback(**settings), eval_strategy="steps", eval_steps=3, run_name="first"
+    )
     training.train()
     points = recorded()
     history = [row for row in training.state.log_history if "loss" in row]
@@ -52,7 +30,7 @@ def test_a_training_is_logged_under_the_tags_of_the_tensorboard_callback(setting
 
 
 def test_what_follows_a_training_goes_to_its_run(settings, recorded, told):
-    training = trainer(PulseboardCallback(**settings))
+    training = transformers_trainer(PulseboardCallback(**settings))
     training.evaluate()
     training.train()
     assert told()["status"] == "finished"
@@ -68,8 +46,8 @@ def test_what_follows_a_training_goes_to_its_run(settings, recorded, told):
 @pytest.mark.parametrize("restore", [False, True])
 def test_a_training_from_a_checkpoint_goes_on_with_its_run(settings, recorded, told, restore):
     named = {"save_strategy": "steps", "save_steps": 4, "restore_callback_states_from_checkpoint": restore}
-    trainer(PulseboardCallback(**settings), **named).train()
-    later = trainer(PulseboardCallback(**settings), max_steps=8, **named)
+    transformers_trainer(PulseboardCallback(**settings), **named).train()
+    later = transformers_trainer(PulseboardCallback(**settings), max_steps=8, **named)
     later.train(resume_from_checkpoint="out/checkpoint-4")
     points = recorded()
     assert steps(points["train/loss"]) == [1, 2, 3, 4, 5, 6, 7, 8]
@@ -81,9 +59,9 @@ def test_a_training_from_a_checkpoint_goes_on_with_its_run(settings, recorded, t
 
 def test_a_checkpoint_of_a_run_that_is_gone_begins_another(settings, tmp_path, capsys):
     named = {"save_strategy": "steps", "save_steps": 4}
-    trainer(PulseboardCallback(run_id="gone", **settings), **named).train()
+    transformers_trainer(PulseboardCallback(run_id="gone", **settings), **named).train()
     (tmp_path / "runs" / "gone").rename(tmp_path / "elsewhere")
-    trainer(PulseboardCallback(**settings), **named).train(resume_from_checkpoint="out/checkpoint-4")
+    transformers_trainer(PulseboardCallback(**settings), **named).train(resume_from_checkpoint="out/checkpoint-4")
     assert "There is no run 'gone' to resume" in capsys.readouterr().err
     (run,) = pb.read(tmp_path / "runs").values()
     assert run.series("train/loss").steps.tolist() == [5, 6]
@@ -91,13 +69,13 @@ def test_a_checkpoint_of_a_run_that_is_gone_begins_another(settings, tmp_path, c
 
 def test_a_checkpoint_from_before_the_callback_can_be_resumed_from(settings, recorded):
     named = {"save_strategy": "steps", "save_steps": 2}
-    trainer(transformers.TrainerCallback(), **named).train()
-    trainer(PulseboardCallback(**settings), **named).train(resume_from_checkpoint="out/checkpoint-4")
+    transformers_trainer(transformers.TrainerCallback(), **named).train()
+    transformers_trainer(PulseboardCallback(**settings), **named).train(resume_from_checkpoint="out/checkpoint-4")
     assert steps(recorded()["train/loss"]) == [5, 6]
 
 
 def test_a_second_training_is_a_second_run(settings, tmp_path):
-    training = trainer(PulseboardCallback(**settings))
+    training = transformers_trainer(PulseboardCallback(**settings))
     training.train()
     training.train()
     assert [len(run.series("train/loss")) for run in pb.read(tmp_path / "runs").values()] == [6, 6]
@@ -105,7 +83,7 @@ def test_a_second_training_is_a_second_run(settings, tmp_path):
 
 def test_a_run_that_is_given_stays_open(settings, recorded, told):
     with pb.init(**settings) as run:
-        trainer(PulseboardCallback(run=run), max_steps=2).train()
+        transformers_trainer(PulseboardCallback(run=run), max_steps=2).train()
         assert told()["status"] == "running"
         run.log({"mine": 1.0}, step=3)
     assert steps(recorded()["train/loss"]) == [1, 2]

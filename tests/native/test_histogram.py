@@ -66,19 +66,21 @@ numbers_of_any_kind = st.one_of(
 @example(numbers=[])
 @example(numbers=[math.nan])
 @example(numbers=[1e308, 1e308, -1e308])
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_it_counts_what_numpy_counts(dtype, numbers):
     with np.errstate(over="ignore"):
         assert_as_numpy(np.array(numbers, np.float64).astype(dtype))
 
 
+@settings(deadline=None)
 @given(bits=arrays.arrays(np.uint32, st.integers(0, 70)))
 def test_any_bits_of_floats_are_counted(bits):
     with np.errstate(invalid="ignore"):
         assert_as_numpy(bits.view(np.float32))
 
 
+@settings(deadline=None)
 @given(bits=arrays.arrays(np.uint64, st.integers(0, 70)))
 def test_any_bits_of_doubles_are_counted(bits):
     assert_as_numpy(bits.view(np.float64))

@@ -283,6 +283,16 @@ def test_a_scalar_tag_of_arrays_and_words_is_left_out_and_the_numbers_stay(tmp_p
     assert all(note.level == "damage" for note in run.notes())
 
 
+def test_a_damaged_file_of_another_rank_is_noted_with_its_run(tmp_path):
+    write_run(tmp_path / "exp" / "logs" / "tensorboard", (0, 1.0))
+    (tmp_path / "exp" / "run.json").write_text("{}")
+    bad = write_run(tmp_path / "exp" / "ranks" / "1")
+    bad.write_bytes(b"this is no event file")
+    log = pb.read(tmp_path)
+    assert values(log["exp"]) == [1.0]
+    assert [note.path for note in log.notes()] == [str(bad)]
+
+
 # ---- what the system will not give
 
 

@@ -197,6 +197,34 @@ def test_event_files_at_the_top_of_a_recorded_run_are_not_lost(tmp_path):
     assert values(log["exp/logs/tensorboard"]) == [2.0]
 
 
+def test_what_other_ranks_wrote_belongs_to_their_run(tmp_path):
+    write_run(tmp_path / "exp" / "logs" / "tensorboard", (0, 1.0))
+    write_run(tmp_path / "exp" / "ranks" / "1", (0, 2.0))
+    write_run(tmp_path / "exp" / "ranks" / "12", (0, 3.0))
+    (tmp_path / "exp" / "run.json").write_text("{}")
+    log = pb.read(tmp_path)
+    assert list(log) == ["exp"]
+    assert {number: values(rank) for number, rank in log["exp"].ranks.items()} == {0: [1.0], 1: [2.0], 12: [3.0]}
+    assert log["exp/ranks/12"] is log["exp"].ranks[12]
+
+
+@pytest.mark.parametrize("name", ["0", "01", "x", "²", "-1"])
+def test_a_directory_beside_the_ranks_that_is_none_is_a_run_of_its_own(tmp_path, name):
+    write_run(tmp_path / "exp" / "logs" / "tensorboard", (0, 1.0))
+    write_run(tmp_path / "exp" / "ranks" / name, (0, 2.0))
+    (tmp_path / "exp" / "run.json").write_text("{}")
+    log = pb.read(tmp_path)
+    assert set(log) == {"exp", f"exp/ranks/{name}"}
+    assert list(log["exp"].ranks) == [0]
+
+
+def test_ranks_without_a_recorded_run_are_runs_like_any_other(tmp_path):
+    write_run(tmp_path / "exp" / "ranks" / "1")
+    assert list(pb.read(tmp_path)) == ["exp/ranks/1"]
+    (tmp_path / "exp" / "run.json").write_text("{}")
+    assert list(pb.read(tmp_path)) == ["exp/ranks/1"]
+
+
 # ---- links
 
 

@@ -6,6 +6,8 @@ The tests in test_sinks.py that use the real packages hold these against them.
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -25,8 +27,9 @@ class FakeWandb(ModuleType):
         self.inits: list[dict[str, Any]] = []
         self.runs: list[FakeWandbRun] = []
 
-    def setup(self, settings: dict[str, Any]) -> None:
+    def setup(self, settings: dict[str, Any]) -> Any:
         self.global_settings |= settings
+        return SimpleNamespace(settings=SimpleNamespace(mode=os.environ.get("WANDB_MODE", "online")))
 
     def init(self, **arguments: Any) -> FakeWandbRun:
         assert self.global_settings == {"show_info": False}, "W&B would have asked for a login"
@@ -80,8 +83,13 @@ class FakeAim(ModuleType):
     def __init__(self) -> None:
         super().__init__("aim")
         self.runs: list[FakeAimRun] = []
+        self.locked: set[str] = set()
 
-    def Run(self, run_hash: str | None, **arguments: Any) -> FakeAimRun:  # noqa: N802
+    def Run(self, run_hash: str | None, *, force_resume: bool = False, **arguments: Any) -> FakeAimRun:  # noqa: N802
+        if run_hash is not None and run_hash not in {run.hash for run in self.runs}:
+            raise KeyError("no such run")
+        if run_hash in self.locked and not force_resume:
+            raise TimeoutError("locked")
         self.runs.append(FakeAimRun(run_hash or "f00d", arguments))
         return self.runs[-1]
 
@@ -195,5 +203,5 @@ class FakeMlflowServer:
 def absent(monkeypatch: Any, name: str) -> Any:
     """Have `import name` fail, as where the package is not installed."""
     with monkeypatch.context() as patch:
-        patch.setitem(__import__("sys").modules, name, None)
+        patch.setitem(sys.modules, name, None)
         yield

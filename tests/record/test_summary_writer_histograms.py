@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from both_writers import call_both, events_in, values_of
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import accumulate
 from tensorboard.util import tensor_util
@@ -174,6 +174,7 @@ numbers = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(values=st.lists(numbers, max_size=50))
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
 def test_counting_on_a_device_is_counting_in_memory(dtype, values):

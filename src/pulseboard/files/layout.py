@@ -14,6 +14,9 @@ EVENTS_DIRECTORY = os.path.join("logs", "tensorboard")
 RANKS_DIRECTORY = "ranks"
 """Where ranks other than 0 keep what is their own, each in a directory named for its number."""
 
+MEETING_PLACE = ".pulseboard"
+"""Below a directory of runs: where processes that begin at the same time find each other."""
+
 ARCHIVED_SUFFIX = ".gz"
 """What an archived event file has behind its name. Plain gzip: `gunzip` brings the file back."""
 

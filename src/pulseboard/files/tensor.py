@@ -261,7 +261,7 @@ def bfloat16_tensor_bytes(bits: NDArray[np.uint16]) -> bytes:
 
 
 def float_tensor_bytes(array: NDArray[Any]) -> bytes:
-    """An array as float32, value by value: some plugins' code for the browser looks nowhere else."""
+    """An array as float32, value by value as torch writes it. What is too large is infinite."""
     import numpy as np
 
     with np.errstate(over="ignore"):

@@ -48,8 +48,7 @@ class PulseboardTracker(GeneralTracker):
         """Record the configuration, and its values as hyperparameters."""
         run = self._kept.get()
         run.update_config(**{str(name): value for name, value in values.items()})
-        if hasattr(run, "hparams"):
-            run.hparams(values)
+        run.hparams(values)
 
     @on_main_process
     def log(self, values: Mapping[str, Any], step: int | None = None, **_: Any) -> None:

@@ -52,8 +52,7 @@ class PulseboardLogger(_Logger):
         """Record hyperparameters (a mapping, a Namespace or a dataclass) and metrics to compare runs by."""
         values = {str(name): value for name, value in as_config(params).items()}
         self.experiment.update_config(**values)
-        if hasattr(self.experiment, "hparams"):
-            self.experiment.hparams(values, metrics)
+        self.experiment.hparams(values, metrics)
 
     def save(self) -> None:
         """Have everything that was logged on disk."""

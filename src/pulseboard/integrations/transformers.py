@@ -42,7 +42,7 @@ class PulseboardCallback(TrainerCallback):
             self._kept.leave()
         self._trained = self._training = True
         run = self._begin(args, state)
-        config = getattr(model, "config", None)
+        config: Any = getattr(model, "config", None)
         told = {"model": config.to_dict()} if hasattr(config, "to_dict") else {}
         run.update_config(**args.to_dict(), **told)
         if self._kept.is_own:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -206,7 +207,9 @@ def runs_in(root: Root, directories: Iterable[FoundDirectory]) -> Iterator[Found
         above, last = os.path.split(directory.path)
         top = known.get(directory.path.removesuffix(os.sep + layout.EVENTS_DIRECTORY))
         rank_top = known.get(above.removesuffix(os.sep + layout.RANKS_DIRECTORY))
-        if rank_top is not None and rank_top.has_run_file and above != rank_top.path and last.isdigit():
+        # From 1 on: rank 0 writes the run itself.
+        is_rank = above.endswith(os.sep + layout.RANKS_DIRECTORY) and re.fullmatch("[1-9][0-9]*", last)
+        if rank_top is not None and rank_top.has_run_file and is_rank:
             ranks.setdefault(rank_top.path, []).append((int(last), run))
         # Event files beside the run.json are a run already, and the short name is theirs.
         elif top is not None and top is not directory and top.has_run_file and not top.is_run:

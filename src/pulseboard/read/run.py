@@ -266,8 +266,12 @@ class Run(Table):
 
     @property
     def size_bytes(self) -> int:
-        """The event files' bytes on disk."""
-        return sum(file.seen.size for file in self.files if file.seen)
+        """The event files' bytes on disk, those of other ranks included."""
+        own = sum(file.seen.size for file in self.files if file.seen)
+        return own + sum(rank.size_bytes for rank in self._other_ranks())
+
+    def _other_ranks(self) -> list[Run]:
+        return [rank for rank in self.ranks.values() if rank is not self]
 
     def bytes_by_kind(self) -> dict[str, int]:
         """The event files' bytes by kind of data; `other` is version records, session marks and damage.
@@ -278,9 +282,13 @@ class Run(Table):
         for info in self.infos().values():
             kind = info.kinds[0] if info.kinds else "other"
             out[kind] = out.get(kind, 0) + info.bytes
-        whole = sum(f.log.offset if f.archived else f.seen.size if f.seen else 0 for f in self.files)
+        # A file may have grown between the look at it and its loading, hence the greater of the two.
+        whole = sum(f.log.offset if f.archived or not f.seen else max(f.seen.size, f.log.offset) for f in self.files)
         if rest := whole - sum(out.values()):
             out["other"] = out.get("other", 0) + rest
+        for rank in self._other_ranks():
+            for kind, n in rank.bytes_by_kind().items():
+                out[kind] = out.get(kind, 0) + n
         return out
 
     @property
@@ -305,8 +313,9 @@ class Run(Table):
         return [Restart(step, wall) for file in self.files for step, wall, _ in file.log.restarts()]
 
     def notes(self) -> list[Note]:
-        """What is wrong with the run's files."""
-        return [note for file in self.files for note in file.notes()] + list(self._undecoded.values())
+        """What is wrong with the run's files, those of other ranks included."""
+        own = [note for file in self.files for note in file.notes()] + list(self._undecoded.values())
+        return own + [note for rank in self._other_ranks() for note in rank.notes()]
 
     def columns(self) -> dict[str, Any]:
         """One long table of all scalars: `tag`, `step`, `wall_time`, `value`."""

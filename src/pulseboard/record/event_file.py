@@ -24,7 +24,7 @@ from pulseboard.record.report import say
 # Kept in memory while the disk cannot take it; a day of an ordinary job's scalars.
 MOST_WAITING_BYTES = 64 << 20
 _PIECE = 1 << 20
-# Files of one process made in the same second differ by this. Readers go by the order of names, so it has zeros in front.
+# Files of one process made in the same second differ by this; readers go by the order of names, so zeros come first.
 _count = itertools.count()
 
 

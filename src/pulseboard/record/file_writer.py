@@ -12,6 +12,7 @@ from typing import Any
 
 from pulseboard.files import event
 from pulseboard.record.event_file import EventFile
+from pulseboard.record.report import say
 
 
 class FileWriter:
@@ -76,6 +77,8 @@ class FileWriter:
         if not self._closed:
             self._closed = True
             self.file.close()
+            if lost := self.file.dropped_records:
+                say(f"{lost} records were not written: too large, or the disk could not take them. {self._log_dir}")
 
     def reopen(self) -> None:
         """After `close`, go on in a new file."""

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pulseboard.files import layout
+
 # What torchrun gives every process of one launch alike. Together they name the launch.
 _LAUNCH = ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "SLURM_JOB_ID")
 # Processes of one launch start within this of each other; a note that is older is another launch's.
 _SAME_LAUNCH_SECS = 60.0
-_MEETING_PLACE = ".pulseboard"
 
 _process_started = time.time()
 
@@ -75,4 +76,4 @@ def announced(runs_directory: Path, *, nth: int, environment: Mapping[str, str] 
 def _note(runs_directory: Path, nth: int, environment: Mapping[str, str]) -> Path:
     launch = "\n".join(environment.get(name, "") for name in _LAUNCH)
     key = hashlib.sha256(launch.encode()).hexdigest()[:16]
-    return runs_directory / _MEETING_PLACE / f"{key}-{nth}.json"
+    return runs_directory / layout.MEETING_PLACE / f"{key}-{nth}.json"

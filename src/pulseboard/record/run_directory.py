@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import fcntl
 import getpass
 import importlib.metadata
 import json
@@ -14,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ class NoRunToResume(PulseboardError):
 def new_run_directory(runs: Path, *, run_id: str | None, run_tag: str | None, today: datetime.date) -> Path:
     """Make the directory of a new run: `<date>_<three digits>`, with `-<run tag>` where one is given.
 
-    The directory itself is the claim on its number, so jobs that start together get different ones.
+    Jobs that start together get different numbers, whatever their tags.
     """
     runs.mkdir(parents=True, exist_ok=True)
     ending = f"-{_safe(run_tag)}" if run_tag else ""
@@ -40,25 +42,28 @@ def new_run_directory(runs: Path, *, run_id: str | None, run_tag: str | None, to
         directory.mkdir(parents=True, exist_ok=True)
         return directory
     date = today.isoformat()
-    taken = [int(m[2]) for name in os.listdir(runs) if (m := _ID.fullmatch(name)) and m[1] == date]
-    number = max(taken, default=0) + 1
-    while True:
-        # A number counts once whatever tag follows it: claim the bare name, then move it under its own.
-        claim = runs / f"{date}_{number:03d}"
-        try:
-            claim.mkdir()
-        except FileExistsError:
-            number += 1
-            continue
-        if not ending:
-            return claim
-        directory = runs / f"{claim.name}{ending}"
-        try:
-            os.rename(claim, directory)
-        except OSError:
-            number += 1
-            continue
-        return directory
+    with _only_one(runs):
+        taken = [int(m[2]) for name in os.listdir(runs) if (m := _ID.fullmatch(name)) and m[1] == date]
+        number = max(taken, default=0) + 1
+        while True:
+            directory = runs / f"{date}_{number:03d}{ending}"
+            try:
+                directory.mkdir()
+            except FileExistsError:
+                number += 1
+            else:
+                return directory
+
+
+@contextlib.contextmanager
+def _only_one(runs: Path) -> Iterator[None]:
+    """Keep other jobs from choosing a number meanwhile; where the file system has no locks, hope."""
+    place = runs / layout.MEETING_PLACE
+    place.mkdir(exist_ok=True)
+    with open(place / "lock", "a", encoding="utf-8") as file:
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def run_to_resume(runs: Path, which: str) -> Path:

@@ -51,7 +51,7 @@ from pulseboard.record.sound import encode_wav
 from pulseboard.record.video import encode_gif, video_grid
 from pulseboard.record.worker import Worker
 
-# TensorBoard's page draws no more.
+# torch writes no more, and says that more broke the message.
 _MOST_THRESHOLDS = 127
 _MOST_TENSOR_BYTES = (1 << 31) - 1
 
@@ -95,7 +95,8 @@ class SummaryWriter:
         self.flush_secs = flush_secs
         self.filename_suffix = filename_suffix
         self._embeddings: list[Embedding] = []
-        self.after_fork()  # no files yet
+        self._opening = threading.RLock()
+        self._forget_files()
         self._get_file_writer()
 
     # ---- scalars

@@ -6,8 +6,8 @@ import io
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pulseboard.core.errors import MissingPackage
 from pulseboard.core.values import Histogram
+from pulseboard.record.optional import load
 from pulseboard.record.report import say_once
 from pulseboard.record.sink import RunInfo, sink
 from pulseboard.record.tracker import Tracker, earlier_id, keep_id, plain
@@ -31,33 +31,35 @@ class Aim(Tracker):
     """
 
     def __init__(self, info: RunInfo) -> None:
-        try:
-            import aim
-        except ImportError:
-            raise MissingPackage("report_to aim", package="aim", extra="aim") from None
-        self._aim: Any = aim
-        settings = info.settings
-        before = earlier_id(info, sink="aim")
-        self._run = aim.Run(
-            before,
-            repo=settings.get("aim_repo"),
-            experiment=settings.get("aim_experiment"),
-            # A job that was killed has left its lock behind.
-            force_resume=before is not None,
-            # The job's telemetry and console are ours to record.
-            system_tracking_interval=None,
-            capture_terminal_logs=False,
-        )
+        self._aim = load("aim", what="report_to aim", package="aim", extra="aim")
         self._last_steps: dict[str, list[int]] = {}  # of each metric, in each context
         self._hparams: dict[str, Any] = {}
-        self._run.name = settings.get("aim_name") or info.id
+        self._run = self._open(info)
+        self._run.name = info.settings.get("aim_name") or info.id
         if info.notes:
             self._run.description = info.notes
-        for tag in info.tags:
+        for tag in sorted(set(info.tags) - set(self._run.tags)):
             self._run.add_tag(tag)
         if info.config:
             self.config(info.config)
         keep_id(info, self._run.hash, sink="aim")
+
+    def _open(self, info: RunInfo) -> Any:
+        arguments = {
+            "repo": info.settings.get("aim_repo"),
+            "experiment": info.settings.get("aim_experiment"),
+            # The job's telemetry and console are ours to record.
+            "system_tracking_interval": None,
+            "capture_terminal_logs": False,
+        }
+        if before := earlier_id(info, sink="aim"):
+            # A job that was killed on another machine has left a lock that only force removes.
+            for force in (False, True):
+                try:
+                    return self._aim.Run(before, force_resume=force, **arguments)
+                except Exception:
+                    continue  # with force too: deleted, or in another repo; a new run it is
+        return self._aim.Run(None, **arguments)
 
     def scalars(self, values: dict[str, float], *, step: int, wall_time: float) -> None:
         """Each value for its step. Aim dates it itself, when it comes."""

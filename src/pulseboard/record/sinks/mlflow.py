@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pulseboard.core.errors import MissingPackage
+from pulseboard.record.optional import load
 from pulseboard.record.sink import RunInfo, sink
 from pulseboard.record.tracker import Tracker, earlier_id, keep_id, plain
 
@@ -35,12 +35,8 @@ class MLflow(Tracker):
     """
 
     def __init__(self, info: RunInfo) -> None:
-        try:
-            with _quiet():
-                import mlflow
-        except ImportError:
-            raise MissingPackage("report_to mlflow", package="mlflow", extra="mlflow") from None
-        self._entities: Any = mlflow.entities
+        mlflow = load("mlflow", what="report_to mlflow", package="mlflow", extra="mlflow")
+        self._entities = mlflow.entities
         self._names: dict[str, str] = {}  # tag -> its name in MLflow
         self._params: dict[str, str] = {}
         self._held: list[Any] = []  # metrics that were not sent yet

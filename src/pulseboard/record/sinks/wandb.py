@@ -9,9 +9,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from pulseboard.core.errors import MissingPackage
 from pulseboard.core.values import Histogram
 from pulseboard.files.json_log import metrics_of
+from pulseboard.record.optional import load
 from pulseboard.record.pie import pie_svg
 from pulseboard.record.report import say
 from pulseboard.record.sink import RunInfo, sink
@@ -37,42 +37,32 @@ class WandB(Tracker):
     style = "wandb"
 
     def __init__(self, info: RunInfo) -> None:
-        try:
-            import wandb
-        except ImportError:
-            raise MissingPackage("report_to wandb", package="wandb", extra="wandb") from None
-        self._wandb: Any = wandb
+        self._wandb = load("wandb", what="report_to wandb", package="wandb", extra="wandb")
         self._run = self._begin(info)
         self._run.define_metric(STEP)
         self._run.define_metric("*", step_metric=STEP)
         self._slices: dict[str, float] = {}  # of the last pie
-        keep_id(info, self._run.id, sink="wandb")
         self._say_where()
 
     def _begin(self, info: RunInfo) -> Any:
         wandb = self._wandb
         # Without this W&B would ask for a login, from this thread, in the midst of the job's output.
-        wandb.setup(settings=wandb.Settings(show_info=False))
-        told = {key.removeprefix("wandb_"): value for key, value in info.settings.items() if key.startswith("wandb_")}
-        arguments: dict[str, Any] = {
-            "config": plain(info.config),
-            "tags": info.tags or None,
-            "notes": info.notes or None,
-            # A run of the job's own stays the job's own, and the one that `wandb.log` means.
-            "reinit": "create_new",
-            "settings": {"show_info": False} | ({} if "WANDB_CONSOLE" in os.environ else {"console": "off"}),
-            "name": None if "WANDB_NAME" in os.environ else info.id,
-        }
-        if before := earlier_id(info, sink="wandb"):
-            arguments |= {"id": before, "resume": "allow"}
-        arguments |= {name: value for name, value in told.items() if value is not None}
+        session = wandb.setup(settings=wandb.Settings(show_info=False))
+        arguments = _arguments(info)
+        mode = arguments.get("mode") or session.settings.mode
+        before = earlier_id(info, sink="wandb")
+        # Not offline: W&B counts rows from 0 there, and `wandb sync` would drop those the server has.
+        going_on = {"id": before, "resume": "allow"} if before and mode == "online" else {}
         try:
-            return wandb.init(**arguments)
+            run = wandb.init(**{**arguments, **going_on})
         except wandb.Error as error:
             if "mode" in arguments or "WANDB_MODE" in os.environ:
                 raise
             say(f"W&B cannot be reached ({str(error).rstrip('.')}), so the run is kept offline.")
-            return wandb.init(**{**arguments, "mode": "offline", "resume": None})
+            return wandb.init(**{**arguments, "mode": "offline"})
+        if not (run.offline or run.disabled):
+            keep_id(info, run.id, sink="wandb")
+        return run
 
     def _say_where(self) -> None:
         if self._run.disabled:
@@ -152,3 +142,16 @@ class WandB(Tracker):
     def close(self, *, status: str) -> None:
         """Wait for what is being uploaded, and end the W&B run."""
         self._run.finish(exit_code=_EXIT_CODES.get(status, 1))
+
+
+def _arguments(info: RunInfo) -> dict[str, Any]:
+    told = {key.removeprefix("wandb_"): value for key, value in info.settings.items() if key.startswith("wandb_")}
+    return {
+        "config": plain(info.config),
+        "tags": info.tags or None,
+        "notes": info.notes or None,
+        # A run of the job's own stays the job's own, and the one that `wandb.log` means.
+        "reinit": "create_new",
+        "settings": {"show_info": False} | ({} if "WANDB_CONSOLE" in os.environ else {"console": "off"}),
+        "name": None if "WANDB_NAME" in os.environ else info.id,
+    } | {name: value for name, value in told.items() if value is not None}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Protocol
 
-from pulseboard.core.errors import MissingPackage
-
 
 class Counters(Protocol):
     """What the host source asks for. Sizes in bytes, times in seconds."""
@@ -36,8 +34,6 @@ def open_counters(platform: str = sys.platform) -> Counters:
         from pulseboard.record.telemetry.proc import ProcCounters
 
         return ProcCounters()
-    try:
-        from pulseboard.record.telemetry.psutil_counters import PsutilCounters
-    except ImportError:
-        raise MissingPackage("Host telemetry", package="psutil", extra="telemetry") from None
+    from pulseboard.record.telemetry.psutil_counters import PsutilCounters
+
     return PsutilCounters()

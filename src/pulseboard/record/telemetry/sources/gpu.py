@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pulseboard.core.errors import MissingPackage
+from pulseboard.record.optional import load
 from pulseboard.record.report import say_once
 from pulseboard.record.telemetry.source import Metric, Sample, Source, Unavailable, source
 from pulseboard.record.telemetry.sources.torch_memory import loaded_torch, torch_with_cuda
@@ -144,11 +144,7 @@ class Gpus(Source):
     """
 
     def __init__(self, run_directory: str) -> None:
-        try:
-            import pynvml
-        except ImportError:
-            raise MissingPackage("GPU telemetry", package="nvidia-ml-py", extra="gpu") from None
-        self._nvml: Any = pynvml
+        self._nvml = load("pynvml", what="GPU telemetry", package="nvidia-ml-py", extra="gpu")
         try:
             self._nvml.nvmlInit()
             self._gpus = list(visible_gpus(self._nvml))
