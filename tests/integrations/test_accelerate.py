@@ -26,7 +26,7 @@ def test_configuration_strings_and_images_are_kept_as_what_they_are(settings, tm
     tracker.finish()
     (run,) = pb.read(tmp_path / "runs").values()
     assert run.hparams().values == {"rate": 0.1, "name": "line"}
-    assert [(text.step, text.text) for text in run.values("sample")] == [(3, "once upon")]
+    assert [(text.step, text.text) for text in run.values("sample", kind="text")] == [(3, "once upon")]
     assert run.tags("image") == ["one", "two/0", "two/1"]
 
 

@@ -34,6 +34,7 @@ def test_every_section_is_run():
 @pytest.mark.filterwarnings("ignore:.*treespec, LeafSpec.*is deprecated:FutureWarning")
 @pytest.mark.filterwarnings("ignore:The '.*_dataloader' does not have many workers")
 @pytest.mark.filterwarnings("ignore:The number of training batches")
+@pytest.mark.filterwarnings("ignore:.pin_memory. argument is set as true but no accelerator")
 @pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")
 @pytest.mark.parametrize("section", GIVEN)
 def test_what_the_document_shows_runs(section, tmp_path, monkeypatch, capsys):

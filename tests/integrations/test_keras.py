@@ -36,7 +36,7 @@ def test_epochs_are_logged_at_the_optimizers_step(settings, recorded, told):
     config = told()["config"]
     assert (config["epochs"], config["steps_per_epoch"]) == (2, 4)
     assert config["model"] == {"name": "line", "parameters": 2}
-    assert config["optimizer"]["name"] == "sgd"
+    assert config["optimizer"]["learning_rate"]["config"]["values"] == [0.5, 0.25]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """SummaryWriter against torch's: scalars, text, hyperparameters, layouts, and the life of its files."""
 
+import inspect
 import math
 import multiprocessing
 import os
@@ -10,6 +11,7 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 import torch
 from both_writers import call_both, events_in, values_of
@@ -25,6 +27,21 @@ def both_raise(tmp_path, error, call):
     for name, writer_class in (("torch", torch_tensorboard.SummaryWriter), ("ours", SummaryWriter)):
         with writer_class(str(tmp_path / name)) as writer, pytest.raises(error):
             call(writer)
+
+
+def public_methods(writer_class):
+    return {name for name in dir(writer_class) if not name.startswith("_") and callable(getattr(writer_class, name))}
+
+
+def test_every_call_has_the_arguments_of_torchs():
+    theirs, ours = torch_tensorboard.SummaryWriter, SummaryWriter
+    assert public_methods(theirs) <= public_methods(ours)
+    for name in ["__init__", *public_methods(theirs)]:
+        want, got = (
+            [(p.name, p.kind, p.default) for p in inspect.signature(getattr(each, name)).parameters.values()]
+            for each in (theirs, ours)
+        )
+        assert got == want, name
 
 
 # ---------- scalars
@@ -306,7 +323,7 @@ def test_a_closed_writer_opens_a_new_file_when_it_is_used_again(tmp_path):
 
 def test_opening_and_closing_many_writers_leaves_nothing_open(tmp_path):
     def open_now():
-        return len(os.listdir("/proc/self/fd")), threading.active_count()
+        return psutil.Process().num_fds(), threading.active_count()
 
     with SummaryWriter(tmp_path):
         pass

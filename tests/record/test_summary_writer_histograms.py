@@ -16,8 +16,13 @@ from torch.utils import tensorboard as torch_tensorboard
 
 from pulseboard.files.tensor import read_tensor
 from pulseboard.files.wire import Message
-from pulseboard.record.device_histogram import count_on_device
-from pulseboard.record.histogram import _from_device, bucket_edges, histogram_in_bins, histogram_later, histogram_of
+from pulseboard.record.histogram import (
+    bucket_edges,
+    histogram_in_bins,
+    histogram_later,
+    histogram_of,
+    histogram_on_device,
+)
 from pulseboard.record.summary_writer import SummaryWriter
 
 RNG = np.random.default_rng(0)
@@ -179,26 +184,26 @@ numbers = st.one_of(
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
 def test_counting_on_a_device_is_counting_in_memory(dtype, values):
     tensor = torch.tensor(values, dtype=torch.float64).to(dtype)
-    assert_same(_from_device(count_on_device(tensor)()), histogram_of(tensor))
+    assert_same(histogram_on_device(tensor)(), histogram_of(tensor))
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int8, torch.bool], ids=str)
 def test_whole_numbers_are_counted_on_a_device(dtype):
     tensor = torch.arange(-60, 60).to(dtype).reshape(10, 12).t()
-    assert_same(_from_device(count_on_device(tensor)()), histogram_of(tensor))
+    assert_same(histogram_on_device(tensor)(), histogram_of(tensor))
 
 
 def test_every_edge_is_counted_on_a_device_as_in_memory():
     edges = np.array(bucket_edges())
     around = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
     for tensor in (torch.tensor(around), torch.tensor(around.astype(np.float32))):
-        assert_same(_from_device(count_on_device(tensor)()), histogram_of(tensor))
+        assert_same(histogram_on_device(tensor)(), histogram_of(tensor))
 
 
 def test_a_large_tensor_is_counted_in_pieces(monkeypatch):
     monkeypatch.setattr("pulseboard.record.device_histogram._PIECE", 64)
     tensor = torch.tensor(NORMAL)
-    assert_same(_from_device(count_on_device(tensor)()), histogram_of(tensor))
+    assert_same(histogram_on_device(tensor)(), histogram_of(tensor))
 
 
 def assert_same(got, want):

@@ -84,6 +84,13 @@ def test_batches_become_a_grid_as_with_torch(tmp_path):
     assert_same_images(call_both(tmp_path / "gray", lambda w: w.add_images("i", gray, dataformats="NHWC")))
 
 
+def test_an_image_of_pillow_is_an_array(tmp_path):
+    pixels = RNG.integers(0, 256, (4, 5, 3), dtype=np.uint8)
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_image("i", Image.fromarray(pixels), dataformats="HWC")
+    np.testing.assert_array_equal(pixels_of(values_of(events_in(tmp_path))[0]), pixels)
+
+
 def test_nan_is_black(tmp_path):
     with SummaryWriter(tmp_path) as writer:
         writer.add_image("i", np.array([[[np.nan, 1.0, np.inf, -np.inf]]]))

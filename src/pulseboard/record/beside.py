@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import time
 
 _PIECE = 1 << 20
 
@@ -17,6 +18,16 @@ def locked(fd: int) -> bool:
         return False
     except OSError:
         return True
+    return True
+
+
+def locked_within(fd: int, patience_secs: float) -> bool:
+    """The same, waiting a little: a process that was killed may need a moment to let go."""
+    end_secs = time.monotonic() + patience_secs
+    while not locked(fd):
+        if time.monotonic() >= end_secs:
+            return False
+        time.sleep(0.01)
     return True
 
 

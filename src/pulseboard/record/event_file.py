@@ -81,7 +81,7 @@ class EventFile:
     def record(self, payload: bytes, step: int | None = None) -> None:
         """Log one Event that is encoded already. Its step is told to whoever stands in for the file."""
         queue = self._queue
-        if queue.waiting + len(payload) > self._most_waiting_bytes:
+        if queue.waiting > self._most_waiting_bytes:
             self.dropped_records += 1
             return
         queue.record(payload)

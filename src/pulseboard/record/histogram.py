@@ -36,10 +36,15 @@ def histogram_later(values: Any) -> Callable[[], Buckets]:
     by another thread. Everything else is counted here: its memory may change as soon as this returns.
     """
     if is_tensor(values) and values.device.type == "cuda":
-        counted = count_on_device(values)
-        return lambda: _from_device(counted())
+        return histogram_on_device(values)
     histogram = _from_memory(values)
     return lambda: histogram
+
+
+def histogram_on_device(tensor: Any) -> Callable[[], Buckets]:
+    """Start to count a torch tensor where it is. The call that comes back waits for the counts alone."""
+    counted = count_on_device(tensor)
+    return lambda: _from_device(counted())
 
 
 def _from_memory(values: Any) -> Buckets:

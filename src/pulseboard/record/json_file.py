@@ -58,6 +58,7 @@ _MOST_ROOM_BYTES = 64 << 20
 _MOST_PARSED_BYTES = 64 << 20
 # A record longer than a page is written with a copy of a file up to this size.
 _MOST_COPIED_BYTES = 16 << 20
+_PATIENCE_SECS = 0.5
 _RETRY_SECS = 1.0
 _COPY_AGAIN_SECS = 60.0
 _SYNC_SECS = 30.0
@@ -67,7 +68,7 @@ _BEGIN, _END = b"[\n", b"\n]\n"
 
 
 class JsonFile:
-    """A JSON array of records. What `append` was given is in the file when it returns."""
+    """A JSON array of records. What `append` was given is in the file when it returns, unless it is buffered."""
 
     def __init__(
         self,
@@ -92,6 +93,7 @@ class JsonFile:
         self._clock = clock
         self._users = 1
         self._closed = False
+        self._patience_secs = _PATIENCE_SECS
         self._prepare()
         _files.add(self)
         try:
@@ -233,6 +235,7 @@ class JsonFile:
             if fd >= 0:
                 os.close(fd)
         self.path, self.dropped_records = self._asked_path, 0
+        self._patience_secs = 0.0  # the parent holds it, and will
         self._prepare()
 
     # ---- opening
@@ -265,7 +268,7 @@ class JsonFile:
         try:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 raise OSError(errno.EINVAL, "it is not a regular file")
-            if not beside.locked(fd):
+            if not beside.locked_within(fd, self._patience_secs):
                 self.path = beside.name_of_process(self._asked_path)
                 say(f"Another process writes this JSON log. The records of this one go to {self.path}")
             elif beside.is_at(fd, self.path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import logging
 import os
@@ -60,8 +61,7 @@ class MLflow(Tracker):
         return before
 
     def _create(self, info: RunInfo) -> str:
-        from mlflow.tracking.context.registry import resolve_tags
-
+        resolve_tags = importlib.import_module("mlflow.tracking.context.registry").resolve_tags
         tags = {"pulseboard.run": info.id}
         if info.notes:
             tags["mlflow.note.content"] = info.notes

@@ -58,7 +58,8 @@ class WandB(Tracker):
         except wandb.Error as error:
             if "mode" in arguments or "WANDB_MODE" in os.environ:
                 raise
-            say(f"W&B cannot be reached ({str(error).rstrip('.')}), so the run is kept offline.")
+            why = next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")
+            say(f"W&B cannot be reached ({why}), so the run is kept offline.")
             return wandb.init(**{**arguments, "mode": "offline"})
         if not (run.offline or run.disabled):
             keep_id(info, run.id, sink="wandb")

@@ -18,8 +18,8 @@ class Counters(Protocol):
     def process_bytes(self) -> int:
         """Resident memory of this process."""
 
-    def children_bytes(self) -> int:
-        """Resident memory of its children and theirs. Pages that they share count for each."""
+    def children_bytes(self) -> int | None:
+        """Resident memory of its children and theirs; None where it cannot be told. Shared pages count for each."""
 
     def disk_bytes(self) -> tuple[int, int]:
         """(read, written) by all disks since the machine started."""

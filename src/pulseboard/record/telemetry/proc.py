@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 # /proc/diskstats counts in these, whatever the disk's own sectors are.
 _SECTOR_BYTES = 512
@@ -14,10 +13,12 @@ class ProcCounters:
     """See `Counters`. `root` stands for `/`, so that a test can bring a machine of its own."""
 
     def __init__(self, root: str | os.PathLike[str] = "/") -> None:
-        self._proc = Path(root) / "proc"
-        self._sys = Path(root) / "sys"
+        self._proc = os.path.join(root, "proc")
+        self._sys = os.path.join(root, "sys")
         self._page_bytes = os.sysconf("SC_PAGE_SIZE")
         self._ticks_per_sec = os.sysconf("SC_CLK_TCK")
+        # Kernels may be built without this file; before Linux 4.2 most were.
+        self._names_children = os.path.exists(f"{self._proc}/{os.getpid()}/task/{os.getpid()}/children")
 
     def cpu_secs(self) -> tuple[float, float]:
         """(busy, altogether); see `Counters`."""
@@ -37,8 +38,10 @@ class ProcCounters:
         """Resident memory of this process."""
         return self._resident_bytes("self")
 
-    def children_bytes(self) -> int:
+    def children_bytes(self) -> int | None:
         """Resident memory of its children and theirs. One that ends meanwhile counts nothing."""
+        if not self._names_children:
+            return None
         return sum(self._resident_bytes(pid) for pid in self._descendants(str(os.getpid())))
 
     def disk_bytes(self) -> tuple[int, int]:
@@ -46,7 +49,7 @@ class ProcCounters:
         read = written = 0
         for line in self._read("diskstats").splitlines():
             words = line.split()
-            if (self._sys / "block" / words[2].replace("/", "!") / "device").exists():
+            if os.path.exists(f"{self._sys}/block/{words[2].replace('/', '!')}/device"):
                 read += int(words[5]) * _SECTOR_BYTES
                 written += int(words[9]) * _SECTOR_BYTES
         return read, written
@@ -56,12 +59,14 @@ class ProcCounters:
         lines = (line.partition(":") for line in self._read("net/dev").splitlines()[2:])
         seen = {name.strip(): numbers.split() for name, _, numbers in lines}
         seen.pop("lo", None)
-        cards = [n for name, n in seen.items() if (self._sys / "class/net" / name / "device").exists()]
+        cards = [n for name, n in seen.items() if os.path.exists(f"{self._sys}/class/net/{name}/device")]
         counted = cards or list(seen.values())
         return sum(int(n[0]) for n in counted), sum(int(n[8]) for n in counted)
 
     def _read(self, name: str) -> str:
-        return (self._proc / name).read_text(encoding="utf-8", errors="replace")
+        # Unbuffered: some hundred of these are read for one sample.
+        with open(f"{self._proc}/{name}", "rb", buffering=0) as file:
+            return file.read().decode("utf-8", "replace")
 
     def _resident_bytes(self, pid: str) -> int:
         try:
@@ -77,15 +82,15 @@ class ProcCounters:
     def _children(self, pid: str) -> list[str]:
         # Asked thread by thread: a job has some hundred threads, a shared machine many thousand processes.
         found = []
-        for thread in _names(self._proc / pid / "task"):
+        for thread in _names(f"{self._proc}/{pid}/task"):
             try:
                 found += self._read(f"{pid}/task/{thread}/children").split()
             except OSError:
-                pass  # the thread has ended, or the kernel was built without this file
+                pass  # the thread has ended
         return found
 
 
-def _names(directory: Path) -> list[str]:
+def _names(directory: str) -> list[str]:
     try:
         return os.listdir(directory)
     except OSError:

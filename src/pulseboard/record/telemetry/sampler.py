@@ -18,7 +18,8 @@ class Telemetry:
     A record of the JSON log (a GPU's state, a GPU's model) goes to `record`, without step and time, and
     whoever takes it gives its numbers their names. Without `record` its numbers are logged as scalars.
 
-    A sample takes PLACEHOLDER.
+    A sample takes 0.2 to 2 ms of the calling thread, by the number of the job's threads and workers, and
+    waits 40 ms for each GPU; the first one some 50 ms more, for imports. What each source costs stands there.
     """
 
     def __init__(

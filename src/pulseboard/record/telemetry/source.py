@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
-import pkgutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -74,6 +71,10 @@ def source(*, id: str, metrics: Mapping[str, Metric]) -> Callable[[SourceClass],
 
 def all_sources() -> list[type[Source]]:
     """Every source: ours, and those that installed packages offer as `pulseboard.telemetry`."""
+    import importlib
+    import importlib.metadata  # slow to load, and this runs in the worker
+    import pkgutil
+
     from pulseboard.record.telemetry import sources
 
     for module in pkgutil.iter_modules(sources.__path__):
