@@ -478,7 +478,13 @@ def training() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     norms = [0.9, 0.8, 0.7, 0.75, 0.7, 4.9, math.nan, 0.7, 0.7, 0.65]
     for n, (loss, norm) in enumerate(zip(losses, norms, strict=True)):
         step, epoch = 1000 * n, n / 8
-        values = {"epoch": epoch, "step_tokens": 16384, "duration_ms": 130 + n, "loss": loss, "norm": norm}
+        values: dict[str, Any] = {
+            "epoch": epoch,
+            "step_tokens": 16384,
+            "duration_ms": 130 + n,
+            "loss": loss,
+            "norm": norm,
+        }
         record = made("step", step, lr=2e-4, **values)
         if n >= 6:
             record |= {"moe_aux_loss": 0.0234, "moe_z_loss": 0.0012, "moe_load_imbalance": 1.45}

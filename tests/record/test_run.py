@@ -320,7 +320,7 @@ def test_telemetry_and_media_of_a_resumed_run_do_not_say_where_it_resumes(tmp_pa
         for step in range(100):
             first.log({"loss": 1.0}, step=step)
     with begin(tmp_path, resume="latest", settings={"telemetry_secs": 0.01}) as second:
-        second._tick()
+        time.sleep(0.2)
         second.hparams({"lr": 0.1})
         second.histogram("w", np.ones(3), step=80)
         second.flush()
@@ -502,3 +502,37 @@ def test_the_heartbeat_beats(tmp_path, monkeypatch):
         while json.loads((run.directory / "run.json").read_text())["heartbeat"] == first:
             assert time.monotonic() < deadline, "no heartbeat within 10 s"
             time.sleep(0.05)
+
+
+# ---- telemetry
+
+
+def test_telemetry_is_logged_under_its_documented_tags(tmp_path):
+    with begin(tmp_path, settings={"telemetry_secs": 0.05}) as run:
+        run.log({"x": 1.0}, step=7)
+        deadline = time.monotonic() + 20
+        while "memory/ram_main_process_gb" not in read(tmp_path).tags():
+            assert time.monotonic() < deadline, "no telemetry within 20 s"
+            time.sleep(0.05)
+    series = read(tmp_path).series("memory/ram_main_process_gb")
+    assert 0 < series.values[-1] < 100
+    assert series.steps[-1] in (0, 7)
+
+
+def test_a_gpu_record_reaches_the_event_file_and_the_sinks(tmp_path):
+    from pulseboard.record import sink as sinks
+
+    taken = []
+
+    @sinks.sink(id="gpu_watching")
+    class Watching(sinks.Sink):
+        def record(self, record):
+            taken.append(record)
+
+    with begin(tmp_path, report_to=["tensorboard", "gpu_watching"]) as run:
+        run.log({"x": 1.0}, step=3)
+        run._record_telemetry({"log": "gpu", "id": 1, "power": 350000, "temperature": 72, "dram_free": 2**30})
+    got = read(tmp_path)
+    assert points(got.series("gpu/1/power")) == [(3, 350000.0)]
+    assert points(got.series("gpu/1/dram_free")) == [(3, 1024.0)]
+    assert (taken[0]["log"], taken[0]["step"], taken[0]["power"]) == ("gpu", 3, 350000)

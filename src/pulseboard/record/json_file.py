@@ -52,7 +52,7 @@ MOST_LINE_BYTES = PAGE_BYTES - 2
 """A record up to this length is written in one page, with the comma before it."""
 
 # Room for a few hundred records at first, then a quarter of the file: copying stays a constant cost a record.
-_LEAST_ROOM_BYTES = 64 << 10
+_LEAST_ROOM_BYTES = 128 << 10
 _MOST_ROOM_BYTES = 64 << 20
 # A file up to this size is parsed when it is opened again, in about a second; of a longer one, the end is looked at.
 _MOST_PARSED_BYTES = 64 << 20
@@ -82,8 +82,10 @@ class JsonFile:
         """Append to the array at `path`, or begin one. A file that is no whole array is mended first.
 
         `buffered` leaves the writing to `tick`; where it is None, that is so on file systems that other
-        machines share. `tick` must be called now and then. Several loggers of one file: see `shared`.
+        machines share. `tick` must be called now and then, best by another thread, and soon after
+        `when_low` was called. Several loggers of one file: see `shared`.
         """
+        self.when_low: Callable[[], object] | None = None  # half the room is used
         self.path = os.path.realpath(path)
         self.dropped_records = 0
         self._asked_path = self.path
@@ -108,7 +110,9 @@ class JsonFile:
         self._fd = -1
         self._end = 0  # behind the last record
         self._bracket = 0  # where the closing bracket stands
+        self._low_at = 0  # when the records reach this byte, more room should be made
         self._empty = True
+        self._asked = False  # for more room
         self._copying = False  # a copy is being made by a thread that does not hold _layout
         self._in_passing: set[int] = set()  # files open for a copy only
         self._waiting: deque[bytes] = deque()
@@ -186,6 +190,9 @@ class JsonFile:
             os.pwrite(self._fd, b" " * done, at)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._end, self._empty, self._changed = at + done, False, True
+        if self._end >= self._low_at and not self._asked and self.when_low is not None:
+            self._asked = True
+            self.when_low()
 
     # ---- looking after the file
 
@@ -198,7 +205,7 @@ class JsonFile:
         try:
             if os.fstat(self._fd).st_nlink == 0:
                 self._rescue()
-            elif self._bracket - self._end < _room_for(self._end) // 2 and self._clock() >= self._copy_at:
+            elif self._end >= self._low_at and self._clock() >= self._copy_at:
                 self._copy_aside(_room_for(self._end))
             now = self._clock()
             if self._changed and now - self._synced_at >= _SYNC_SECS:
@@ -292,7 +299,7 @@ class JsonFile:
             self._mend(data if short else beside.read_bytes(fd, 0, size))
             return
         before = size - len(data)
-        self._end, self._bracket = before + len(records), before + len(shut) - 1
+        self._settle(end=before + len(records), bracket=before + len(shut) - 1)
         self._empty = records.endswith(b"[")
         self._fd = fd
 
@@ -397,9 +404,13 @@ class JsonFile:
     def _replace(self, new: int, *, end: int, room: int) -> None:
         os.rename(self.path + json_log.NEW_SUFFIX, self.path)
         old, self._fd = self._fd, new
-        self._end, self._bracket = end, end + room + _END.index(b"]")
+        self._settle(end=end, bracket=end + room + _END.index(b"]"))
         if old >= 0:
             os.close(old)
+
+    def _settle(self, *, end: int, bracket: int) -> None:
+        self._end, self._bracket, self._asked = end, bracket, False
+        self._low_at = bracket - _room_for(end) // 2
 
     def _move_bracket(self, room: int) -> None:
         """Make room without a copy. Spaces behind the bracket first: they are valid there, and may not fit."""
@@ -408,7 +419,7 @@ class JsonFile:
         beside.write_bytes(self._fd, b" " * (bracket + 1 - size), size)
         os.pwrite(self._fd, b"]", bracket)
         os.pwrite(self._fd, b" ", self._bracket)
-        self._bracket = bracket
+        self._settle(end=self._end, bracket=bracket)
 
     def _rescue(self) -> None:
         """The file was deleted under us. Its bytes live on behind our handle: write them out again."""

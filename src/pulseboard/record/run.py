@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from pulseboard.files import layout
+from pulseboard.files.json_log import make_record, metrics_of
 from pulseboard.record import endings
 from pulseboard.record import rank as ranks
 from pulseboard.record.event_file import EventFile
@@ -97,6 +98,7 @@ class Run(Media):
         self._run_file: RunFile | None = None
         self._directory: Path | None = None
         self._worker = Worker(self._tick)
+        self._telemetry: Worker | None = None
         self.events: EventTarget  # where Events go
         if self.rank.is_main:
             self._begin(config or {}, tags, notes, resume)
@@ -244,6 +246,9 @@ class Run(Media):
             if self.finished:
                 return
             self.finished = True
+        if self._telemetry is not None:
+            self._telemetry.submit(self._sampler.close)
+            self._telemetry.stop(timeout_secs=5.0)
         self._worker.drain()
         self.end_hparams(status)
         for sink in self._sinks:
@@ -311,14 +316,29 @@ class Run(Media):
     def _start_telemetry(self, every_secs: float) -> None:
         from pulseboard.record.telemetry import Telemetry
 
-        sampler = Telemetry(self._log_telemetry, lambda record: self._send("record", record), interval_secs=every_secs)
-        self.every_tick(sampler.tick)
+        where = str(self._directory or self._runs)
+        self._sampler = Telemetry(
+            self._log_telemetry, self._record_telemetry, run_directory=where, interval_secs=every_secs
+        )
+        # A thread of its own: a GPU's driver that hangs shall not keep the log from being written.
+        self._telemetry = Worker(self._sampler.tick)
+        self._telemetry.submit(self._sampler.tick)
 
     def _log_telemetry(self, values: dict[str, float]) -> None:
         if isinstance(self.events, Resuming) and not self.events.begun:
             return  # only the training loop knows from which step on it goes
-        self.events.scalars(values, max(0, self._step - 1), time.time(), to_number)
-        self._send("scalars", values, step=max(0, self._step - 1), wall_time=time.time())
+        step, wall = max(0, self._step - 1), time.time()
+        self.events.scalars(values, step, wall, to_number)
+        self._send("scalars", values, step=step, wall_time=wall)
+
+    def _record_telemetry(self, values: dict[str, Any]) -> None:
+        """A GPU's state or model: under its documented names in each place."""
+        step, wall = max(0, self._step - 1), time.time()
+        record = make_record(values["log"], values, step=step, wall_time=wall)
+        numbers = metrics_of(record, style="tensorboard")
+        if numbers and not (isinstance(self.events, Resuming) and not self.events.begun):
+            self.events.scalars(numbers, step, wall, to_number)
+        self._send("record", record)
 
     def _tick(self) -> None:
         self.events.tick()
@@ -341,7 +361,7 @@ class Run(Media):
 
     def after_fork(self) -> None:
         """A forked child (a data loader's worker) that logs gets a file of its own; most never do."""
-        self._sinks, self._hooks, self._run_file = [], [], None
+        self._sinks, self._hooks, self._run_file, self._telemetry = [], [], None, None
         self._ending = threading.RLock()  # a signal may end the run while it is being ended
         self.events = Forked(self.events, self._worker.start)
 

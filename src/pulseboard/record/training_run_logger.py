@@ -56,7 +56,7 @@ class TrainingRunLogger:
         self._prepare()
         path = os.fspath(path) if path is not None else os.devnull
         self._file = json_file.shared(path, strict=strict) if path and path != os.devnull else None
-        self._worker = Worker(self._file.tick) if self._file is not None else None
+        self._worker = _worker_of(self._file) if self._file is not None else None
         self._finish = weakref.finalize(self, _finish, self._worker, self._file)
         _loggers.add(self)
 
@@ -263,6 +263,13 @@ def _with(values: Any, fields: Mapping[str, Any], *, id: int, kind: str) -> Mapp
     else:
         found = {name: getattr(values, name, None) for name in json_log.FIELDS[kind]}
     return {**found, **fields, "id": id}
+
+
+def _worker_of(file: JsonFile) -> Worker:
+    """A thread that looks after the file, and at once when its room runs low."""
+    worker = Worker(file.tick)
+    file.when_low = lambda: worker.submit(file.tick)
+    return worker
 
 
 def _finish(worker: Worker | None, file: JsonFile | None) -> None:
