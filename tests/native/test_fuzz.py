@@ -9,7 +9,7 @@ FUZZ = Path(__file__).parent / "fuzz.py"
 
 
 def test_hostile_bytes_find_nothing_in_the_sanitized_kernel():
-    seconds = os.environ.get("PULSEBOARD_FUZZ_SECONDS", "45")
+    seconds = os.environ.get("PULSEBOARD_FUZZ_SECONDS", "60")
     done = subprocess.run(
         [sys.executable, FUZZ, "--seconds", seconds],
         stdout=subprocess.PIPE,

@@ -1,6 +1,7 @@
 """Nothing lost: jobs killed at any moment, disks that fill up, directories that vanish."""
 
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -19,6 +20,7 @@ CHILD = """
 import os, sys
 import pulseboard as pb
 run = pb.init(dir=sys.argv[1], run_id=sys.argv[2], telemetry_secs=0)
+logger = pb.TrainingRunLogger(str(run.directory / "training.json"), verbosity=-1)
 values = {f"metric/{i}": 0.0 for i in range(20)}
 os.write(1, b"ready\\n")
 step = 0
@@ -26,6 +28,7 @@ while True:
     for tag in values:
         values[tag] = float(step)
     run.log(values, step=step)
+    logger.log_step(step, 0.0, 1024, 10, 1.0, float(step), 1e-3)
     os.write(1, b"%d\\n" % step)
     step += 1
 """
@@ -34,7 +37,7 @@ KILLS = 200
 
 
 def test_a_killed_job_loses_no_call_that_had_returned(tmp_path):
-    """SIGKILL at random moments: every call that had returned is read back, and nothing is torn."""
+    """SIGKILL at random moments: every call that had returned is read back, nothing is torn, the JSON log parses."""
     rng = random.Random(0)
     told = []
     for n in range(KILLS):
@@ -69,6 +72,10 @@ def test_a_killed_job_loses_no_call_that_had_returned(tmp_path):
             assert series.values.tolist() == [float(step) for step in series.steps]
             # One more may have been written than its caller lived to say.
             assert last + 1 <= len(series) <= last + 2
+        records = json.loads((tmp_path / f"run{n}" / "training.json").read_text())
+        steps = [record["step"] for record in records if record["log"] == "step"]
+        assert steps == list(range(len(steps)))
+        assert last + 1 <= len(steps) <= last + 2
 
 
 def log_steps(file, steps):

@@ -428,9 +428,9 @@ dist.destroy_process_group()
 def test_under_torchrun_there_is_one_run_and_a_file_a_rank(tmp_path, processes, late_secs):
     script = tmp_path / "train.py"
     script.write_text(RANKED)
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
     done = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
-        + [str(script), str(tmp_path / "runs"), str(late_secs)],
+        [*launch, str(script), str(tmp_path / "runs"), str(late_secs)],
         capture_output=True,
         text=True,
         timeout=120,

@@ -332,7 +332,8 @@ def fake_torch(*counts: dict[str, int], initialized: bool = True, cuda: str | No
 
     def memory_stats(index: int) -> dict[str, int]:
         assert initialized, "CUDA would have been started"
-        return {name.replace("_", "_bytes.all.", 1): count for name, count in counts[index].items()}
+        short = {"allocated_current", "reserved_current", "allocated_peak"}
+        return {n.replace("_", "_bytes.all.", 1) if n in short else n: count for n, count in counts[index].items()}
 
     def properties(index: int) -> SimpleNamespace:
         assert initialized, "CUDA would have been started"
@@ -352,10 +353,18 @@ def fake_torch(*counts: dict[str, int], initialized: bool = True, cuda: str | No
 
 def test_torch_memory_is_of_the_fullest_gpu(monkeypatch):
     counts = {"allocated_current": 2 * GIB, "reserved_current": 3 * GIB, "allocated_peak": 4 * GIB}
+    counts |= {"segment.all.current": 7, "inactive_split_bytes.all.current": GIB // 2, "num_alloc_retries": 1}
     empty = dict.fromkeys(counts, 0)
     monkeypatch.setitem(sys.modules, "torch", fake_torch(empty, counts))
     seen = TorchMemory("").sample(0.0).scalars
-    assert seen == {"memory/vram_allocated_gb": 2.0, "memory/vram_reserved_gb": 3.0, "memory/vram_peak_gb": 4.0}
+    assert seen == {
+        "memory/vram_allocated_gb": 2.0,
+        "memory/vram_reserved_gb": 3.0,
+        "memory/vram_peak_gb": 4.0,
+        "memory/allocator_segments": 7.0,
+        "memory/allocator_unused": 0.5,
+        "memory/allocator_retries": 1.0,
+    }
     assert seen.keys() == TORCH_METRICS.keys()
 
 

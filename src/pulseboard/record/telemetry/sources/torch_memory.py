@@ -14,6 +14,9 @@ METRICS = {
     "memory/vram_allocated_gb": Metric("GiB", "occupied by tensors, on the GPU where this process has most"),
     "memory/vram_reserved_gb": Metric("GiB", "held by torch's allocator, on the GPU where this process has most"),
     "memory/vram_peak_gb": Metric("GiB", "the most that tensors have occupied on one GPU since the start"),
+    "memory/allocator_segments": Metric("count", "pieces that torch's allocator has taken from the driver"),
+    "memory/allocator_unused": Metric("GiB", "held in pieces that are too small for what was asked for since"),
+    "memory/allocator_retries": Metric("count", "times the allocator had to give back everything and ask again"),
 }
 
 
@@ -28,23 +31,26 @@ class TorchMemory(Source):
         self._peak_bytes = 0
 
     def sample(self, now_secs: float) -> Sample:
-        """The three tags, or none of them."""
+        """All of the tags, or none of them."""
         torch = torch_with_cuda()
         if torch is None:
             return Sample()
         # Every GPU: which one is current is known to the training thread only, not to ours.
         counts = [torch.cuda.memory_stats(gpu) for gpu in range(torch.cuda.device_count())]
-        allocated, reserved, peak = (
-            max((count.get(name, 0) for count in counts), default=0)
-            for name in ("allocated_bytes.all.current", "reserved_bytes.all.current", "allocated_bytes.all.peak")
-        )
+
+        def most(name: str) -> int:
+            return max((count.get(name, 0) for count in counts), default=0)
+
         # Kept here too, for a job that calls reset_peak_memory_stats now and then.
-        self._peak_bytes = max(self._peak_bytes, peak)
+        self._peak_bytes = max(self._peak_bytes, most("allocated_bytes.all.peak"))
         return Sample(
             {
-                "memory/vram_allocated_gb": allocated / GB,
-                "memory/vram_reserved_gb": reserved / GB,
+                "memory/vram_allocated_gb": most("allocated_bytes.all.current") / GB,
+                "memory/vram_reserved_gb": most("reserved_bytes.all.current") / GB,
                 "memory/vram_peak_gb": self._peak_bytes / GB,
+                "memory/allocator_segments": float(most("segment.all.current")),
+                "memory/allocator_unused": most("inactive_split_bytes.all.current") / GB,
+                "memory/allocator_retries": float(most("num_alloc_retries")),
             }
         )
 
