@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pulseboard.core.errors import PulseboardError
     from pulseboard.core.series import Series
+    from pulseboard.instruments.watch import watch
     from pulseboard.read.log import Log, read
     from pulseboard.record.console import LogVerbosity
     from pulseboard.record.run import current_run, init
@@ -37,6 +38,7 @@ __all__ = [
     "current_run",
     "init",
     "read",
+    "watch",
 ]
 
 # Where each public name lives. Loaded on first use, so that `import pulseboard` costs a training
@@ -51,6 +53,7 @@ _HOMES = {
     "current_run": "pulseboard.record.run",
     "init": "pulseboard.record.run",
     "read": "pulseboard",  # a room that can be called
+    "watch": "pulseboard.instruments.watch",
 }
 
 

@@ -90,6 +90,18 @@ def test_gradient_accumulation_and_loss_scaling_are_seen_through(settings, recor
     assert recorded()["train/learning_rate"][0][1] == 0.5
 
 
+def test_a_schedule_without_a_config_stops_nothing(settings, recorded, told):
+    class Halving(keras.optimizers.schedules.LearningRateSchedule):
+        def __call__(self, step):
+            return 0.5 ** (keras.ops.cast(step, "float32") + 1)
+
+    line = keras_model()
+    line.compile(optimizer=keras.optimizers.SGD(Halving(), name="plain"), loss="mse")
+    fit(line, PulseboardCallback(**settings), epochs=1)
+    assert told()["config"]["optimizer"] == {"name": "plain"}
+    assert recorded()["train/learning_rate"] == [(4, 0.5**5)]
+
+
 def test_an_update_freq_below_one_is_a_mistake(settings):
     with pytest.raises(ValueError, match="update_freq must be 'epoch', 'batch' or at least 1, not 0"):
         PulseboardCallback(update_freq=0, **settings)

@@ -82,11 +82,6 @@ def test_a_training_from_a_checkpoint_resumes_its_run(lightning, settings, recor
     assert points[4][1] < 99
 
 
-def test_a_run_and_settings_for_another_are_a_mistake(settings):
-    with pb.init(**settings) as run, pytest.raises(ValueError, match="not both: got run= and strict"):
-        PulseboardLogger(run=run, strict=True)
-
-
 def test_other_ranks_make_no_run(lightning, settings, tmp_path, monkeypatch):
     rank_zero = importlib.import_module(f"{lightning.__name__}.utilities.rank_zero")
     monkeypatch.setattr(rank_zero.rank_zero_only, "rank", 1)

@@ -57,6 +57,13 @@ def test_a_training_from_a_checkpoint_goes_on_with_its_run(settings, recorded, t
     assert len(told()["resumed"]) == 1
 
 
+def test_a_training_that_goes_back_to_its_own_checkpoint_logs_no_step_twice(settings, recorded):
+    training = transformers_trainer(PulseboardCallback(**settings), save_strategy="steps", save_steps=4)
+    training.train()
+    training.train(resume_from_checkpoint=True)
+    assert steps(recorded()["train/loss"]) == [1, 2, 3, 4, 5, 6]
+
+
 def test_a_checkpoint_of_a_run_that_is_gone_begins_another(settings, tmp_path, capsys):
     named = {"save_strategy": "steps", "save_steps": 4}
     transformers_trainer(PulseboardCallback(run_id="gone", **settings), **named).train()

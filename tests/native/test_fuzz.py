@@ -1,4 +1,4 @@
-"""The fuzzer, for as long as PULSEBOARD_FUZZ_SECONDS says (45); `make fuzz` runs it for longer."""
+"""The fuzzer, for as long as PULSEBOARD_FUZZ_SECONDS says (60); `make fuzz` runs it for longer."""
 
 import os
 import subprocess

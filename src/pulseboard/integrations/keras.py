@@ -51,7 +51,7 @@ class PulseboardCallback(keras.callbacks.Callback):
             epochs=params.get("epochs"),
             steps_per_epoch=params.get("steps"),
             model={"name": model.name, "parameters": model.count_params() if model.built else None},
-            optimizer=model.optimizer.get_config() if model.optimizer is not None else None,
+            optimizer=_config(model.optimizer),
         )
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
@@ -96,6 +96,15 @@ class PulseboardCallback(keras.callbacks.Callback):
         if several:
             return {f"train/learning_rate_{each.name}": _learning_rate(each) for each in several}
         return {} if optimizer is None else {"train/learning_rate": _learning_rate(optimizer)}
+
+
+def _config(optimizer: Any) -> dict[str, Any] | None:
+    if optimizer is None:
+        return None
+    try:
+        return dict(optimizer.get_config())
+    except Exception:  # a learning rate schedule of the user's own need not have a config
+        return {"name": optimizer.name}
 
 
 def _learning_rate(optimizer: Any) -> float:

@@ -44,7 +44,7 @@ class PulseboardCallback(TrainerCallback):
         run = self._begin(args, state)
         config: Any = getattr(model, "config", None)
         told = {"model": config.to_dict()} if hasattr(config, "to_dict") else {}
-        run.update_config(**args.to_dict(), **told)
+        run.update_config(**{**args.to_dict(), **told})
         if self._kept.is_own:
             # As the Trainer itself stores a callback's state, without its demand that old checkpoints have it too.
             name = type(self).__name__
@@ -77,8 +77,9 @@ class PulseboardCallback(TrainerCallback):
         stored = state.stateful_callbacks.get(type(self).__name__) or {}
         run_id = stored.get("attributes", {}).get("checkpoint_run_id")
         asked = self._kept.settings
-        resumes = state.global_step > 0 and run_id is not None and self._kept.begun is None
+        resumes = self._kept.is_own and state.global_step > 0 and run_id is not None
         if resumes and "resume" not in asked and asked.get("run_id") in (None, run_id):
+            self._kept.leave()
             try:
                 return self._kept.get(resume=run_id)
             except NoRunToResume as error:

@@ -15,16 +15,17 @@ no other way: a bracket that moves from one page to another changes both, and be
 changes the array has two brackets or none. The copy is made by `tick`, ahead of need, and by the
 call itself only if that comes too late. `close` leaves a file without the spaces.
 
-Writing over the bracket instead, a comma, the record and the bracket again, was tried: one in
-eighty reads beside a writer of two thousand records a second was torn, since a reader takes the
-length first and the bytes then. Here it was none in nine thousand.
+Writing over the bracket instead, a comma, the record and the bracket again, was tried: beside a
+writer of two thousand records a second one read in eighty was torn, since a reader takes the length
+first and the bytes then.
 
 What remains. A reader that copies a page in the nanoseconds in which it is written may see half a
-record, and a whole one when it reads again. A record longer than a page goes in with a copy of the
-file, and above 16 MiB straight into the room, where a kill between two pages tears it. Where no
-copy can be made (no space, no rights in the directory, the file moved away) the bracket is moved in
-place: two writes of a byte, and a kill just between them leaves one bracket too many. Opening a
-torn file again mends it.
+record, and a whole one when it reads again: one read in seven thousand beside a writer of five
+thousand records a second, one in millions at the pace of a training loop. A record longer than a
+page goes in with a copy of the file, and above 16 MiB straight into the room, where a kill between
+two pages tears it. Where no copy can be made (no space, no rights in the directory, the file moved
+away) the bracket is moved in place: two writes of a byte, and a kill just between them leaves one
+bracket too many. Opening a torn file again mends it.
 """
 
 from __future__ import annotations

@@ -124,6 +124,11 @@ class Run(Media):
         return self.directory.name
 
     @property
+    def last_step(self) -> int:
+        """The step logged last; -1 before the first."""
+        return self._step - 1
+
+    @property
     def config(self) -> dict[str, Any]:
         """The configuration that was given; `update_config` adds to it."""
         told = self._run_file.told.get("config") if self._run_file else None
@@ -169,23 +174,33 @@ class Run(Media):
             if step is None:
                 step = self._step
             self._step = step + 1
-            if not (per_rank or self.rank.is_main):
-                return
-            wall = time.time()
-            left = self.events.scalars(values if type(values) is dict else dict(values), step, wall, to_number)
-            if left is not None:
-                self._log_left(left, step, wall)
-            if self._sinks:
-                numbers = {tag: n for tag, value in values.items() if (n := to_number(value)) is not None}
-                self._send("scalars", numbers, step=step, wall_time=wall)
+            if per_rank or self.rank.is_main:
+                self._log(values, step)
         except Exception as error:
             self.complain(error, doing="log")
+
+    def log_aside(self, values: Mapping[str, Any], step: int) -> None:
+        """Log what an instrument measured: as `log`, but the loop's own count of steps is left alone."""
+        try:
+            if self.rank.is_main:
+                self._log(values, step)
+        except Exception as error:
+            self.complain(error, doing="log")
+
+    def _log(self, values: Mapping[str, Any], step: int) -> None:
+        wall = time.time()
+        left = self.events.scalars(values if type(values) is dict else dict(values), step, wall, to_number)
+        if left is not None:
+            self._log_left(left, step, wall)
+        if self._sinks:
+            numbers = {tag: n for tag, value in values.items() if (n := to_number(value)) is not None}
+            self._send("scalars", numbers, step=step, wall_time=wall)
 
     def _log_left(self, left: list[tuple[str, Any]], step: int, wall: float) -> None:
         """What was no plain number: nested mappings, values on a device, and mistakes."""
         nested = {f"{tag}/{name}": v for tag, value in left if isinstance(value, Mapping) for name, v in value.items()}
         if nested:
-            self.log(nested, step)
+            self._log(nested, step)
         calls, wrong = later({tag: value for tag, value in left if not isinstance(value, Mapping)})
         for tag in wrong:
             value = dict(left)[tag]

@@ -1,0 +1,307 @@
+"""watch: what it logs against plain definitions, and that the training does not notice it."""
+
+import gc
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch import nn
+
+import pulseboard as pb
+from pulseboard.record import report
+
+
+@pytest.fixture
+def run(tmp_path):
+    report.forget()
+    with pb.init(dir=tmp_path / "runs", run_id="r", telemetry_secs=0, strict=True) as run:
+        yield run
+
+
+def model_and_optimizer(seed=0, lr=0.1):
+    torch.manual_seed(seed)
+    model = nn.ModuleDict({"encoder": nn.Linear(8, 16), "head": nn.Linear(16, 1)})
+    model.forward = lambda x: model["head"](torch.relu(model["encoder"](x)))
+    return model, torch.optim.SGD(model.parameters(), lr=lr)
+
+
+def batches(n, seed=1):
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(4, 8, generator=generator) for _ in range(n)]
+
+
+def train(model, optimizer, data, *, after_backward=None, accumulate=1):
+    for i, x in enumerate(data):
+        (model(x) - x.sum(1, keepdim=True)).square().mean().div(accumulate).backward()
+        if (i + 1) % accumulate == 0:
+            if after_backward:
+                after_backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def logged(run):
+    run.finish()
+    (got,) = pb.read(run.directory.parent).values()
+    return got
+
+
+def values(got, tag):
+    return got.series(tag).values.tolist()
+
+
+EVERY_STEP = dict.fromkeys(
+    ["gradient_norm", "gradient_flow", "parameter_norm", "update", "sparsity", "learning_rate", "performance"], 1
+)
+
+
+def test_norms_and_ratios_are_what_they_are_by_definition(run):
+    model, optimizer = model_and_optimizer()
+    want = {"norm": [], "mean": [], "max": [], "param": [], "ratio": [], "update": []}
+    watching = pb.watch(model, optimizer, run=run, overhead=None, every=EVERY_STEP, histogram_interval=0)
+
+    def definitions():
+        gradients = [p.grad.double() for p in model.parameters()]
+        head = torch.cat([p.grad.double().flatten() for p in model["head"].parameters()])
+        want["norm"].append(torch.cat([g.flatten() for g in gradients]).norm().item())
+        want["mean"].append(head.abs().mean().item())
+        want["max"].append(head.abs().max().item())
+        weights = torch.cat([p.detach().double().flatten() for p in model.parameters()])
+        step = 0.1 * torch.cat([g.flatten() for g in gradients])
+        want["ratio"].append((step.norm() / weights.norm()).item())
+        want["update"].append(step.abs().mean().item())
+        want["param"].append((weights - step).norm().item())
+
+    train(model, optimizer, batches(5), after_backward=definitions)
+    watching.close()
+    got = logged(run)
+    for tag, name in [
+        ("train/gradient_flow/global_norm", "norm"),
+        ("train/gradient_flow/head_mean", "mean"),
+        ("train/gradient_flow/head_max", "max"),
+        ("train/total_param_norm", "param"),
+        ("train/update_ratio", "ratio"),
+        ("train/learning_rate/avg_param_update", "update"),
+    ]:
+        assert values(got, tag) == pytest.approx(want[name], rel=1e-4), tag
+        assert got.series(tag).steps.tolist() == list(range(5)), tag
+    assert values(got, "train/learning_rate/base_lr") == pytest.approx([0.1] * 5)
+    assert values(got, "train/gradient_flow/none_share") == [0.0] * 5
+
+
+def test_the_training_itself_is_bit_for_bit_the_same(run):
+    plain, plain_optimizer = model_and_optimizer()
+    train(plain, plain_optimizer, batches(20))
+    watched, optimizer = model_and_optimizer()
+    with pb.watch(watched, optimizer, run=run, overhead=None, every=EVERY_STEP, histogram_interval=5, dead_units=True):
+        train(watched, optimizer, batches(20))
+    for a, b in zip(plain.parameters(), watched.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_frozen_and_unused_parameters_are_told_apart(run):
+    model, _ = model_and_optimizer()
+    model["spare"] = nn.Linear(3, 3)
+    for p in model["encoder"].parameters():
+        p.requires_grad_(False)
+    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.1)
+    with pb.watch(model, optimizer, run=run, overhead=None, every=EVERY_STEP, histogram_interval=0):
+        train(model, optimizer, batches(2))
+    got = logged(run)
+    assert values(got, "train/gradient_flow/encoder_mean") == [0.0, 0.0]
+    assert values(got, "train/gradient_flow/none_share") == [0.5, 0.5]  # spare's two of four that are trained
+
+
+def test_dead_units_are_counted(run):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 1))
+    with torch.no_grad():
+        model[0].bias[:3] = -1e6
+        model[0].bias[3] = 1e6
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+    with pb.watch(
+        model, optimizer, run=run, overhead=None, every={"dead_units": 1}, histogram_interval=0, dead_units=True
+    ):
+        train(model, optimizer, batches(2))
+    assert values(logged(run), "train/dead_units/1") == [0.75, 0.75]
+
+
+def test_histograms_come_at_their_interval_under_the_parameters_names(run):
+    model, optimizer = model_and_optimizer()
+    with pb.watch(model, optimizer, run=run, overhead=None, histogram_interval=4):
+        train(model, optimizer, batches(9))
+    got = logged(run)
+    assert [h.step for h in got.histograms("Parameters/encoder.weight")] == [0, 4, 8]
+    assert [h.step for h in got.histograms("Gradients/head.bias")] == [0, 4, 8]
+
+
+def test_accumulated_gradients_are_one_step(run):
+    model, optimizer = model_and_optimizer()
+    with pb.watch(model, optimizer, run=run, overhead=None, every=EVERY_STEP, histogram_interval=0):
+        train(model, optimizer, batches(12), accumulate=3)
+    got = logged(run)
+    assert got.series("train/gradient_flow/global_norm").steps.tolist() == [0, 1, 2, 3]
+    samples = values(got, "train/performance/samples_per_second")
+    times = values(got, "train/performance/step_time_ms")
+    assert [s * t / 1000 for s, t in zip(samples, times, strict=True)] == pytest.approx([12.0] * len(samples), rel=1e-3)
+
+
+def test_the_steps_are_those_of_the_loop_also_when_it_resumes(run):
+    model, optimizer = model_and_optimizer()
+    run.log({"loss": 1.0}, step=1000)
+    with pb.watch(model, optimizer, run=run, overhead=None, every=EVERY_STEP, histogram_interval=0):
+        for step, x in enumerate(batches(3), start=1001):
+            run.log({"loss": 1.0}, step=step)
+            train(model, optimizer, [x])
+    assert logged(run).series("train/gradient_flow/global_norm").steps.tolist() == [1001, 1002, 1003]
+
+
+def test_watching_does_not_move_the_loops_own_count(run):
+    model, optimizer = model_and_optimizer()
+    with pb.watch(model, optimizer, run=run, overhead=None, histogram_interval=0):
+        for x in batches(3):
+            train(model, optimizer, [x])
+            run.log({"loss": 1.0})
+    assert logged(run).series("loss").steps.tolist() == [0, 1, 2]
+
+
+def test_skipped_steps_of_mixed_precision_are_counted(run):
+    model, optimizer = model_and_optimizer()
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    with pb.watch(model, optimizer, run=run, scaler=scaler, overhead=None, every={"amp": 1}, histogram_interval=0):
+        for i, x in enumerate(batches(6)):
+            loss = model(x).mean() * (float("inf") if i in (1, 2) else 1.0)
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+    got = logged(run)
+    assert values(got, "amp/skipped_steps")[-1] == 2.0
+    assert values(got, "amp/loss_scale")[0] == 1024.0
+    assert values(got, "amp/loss_scale")[-1] == 256.0
+
+
+def test_a_compiled_model_is_watched(run):
+    torch.manual_seed(0)
+    inner = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1))
+    model = torch.compile(inner, backend="eager")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with pb.watch(model, optimizer, run=run, overhead=None, every=EVERY_STEP, histogram_interval=2):
+        train(model, optimizer, batches(3))
+    got = logged(run)
+    assert len(got.series("train/gradient_flow/global_norm")) == 3
+    assert "Parameters/0.weight" in got.tags("histogram")
+
+
+def test_closing_removes_every_hook(run):
+    model, optimizer = model_and_optimizer()
+    watching = pb.watch(model, optimizer, run=run, dead_units=True)
+    watching.close()
+    assert not model._forward_hooks
+    assert not model._forward_pre_hooks
+    assert not optimizer._optimizer_step_pre_hooks
+    assert not optimizer._optimizer_step_post_hooks
+    train(model, optimizer, batches(2))
+    assert logged(run).tags() == []
+
+
+def test_a_failing_instrument_never_reaches_the_loop(run, capsys, monkeypatch):
+    model, optimizer = model_and_optimizer()
+    watching = pb.watch(model, optimizer, run=run, overhead=None, every=EVERY_STEP, histogram_interval=0)
+
+    def broken():
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(watching, "_sparsity", broken)
+    train(model, optimizer, batches(4))
+    watching.close()
+    assert capsys.readouterr().err.count("The instrument sparsity stopped at step 0: RuntimeError: boom") == 1
+    assert len(logged(run).series("train/gradient_flow/global_norm")) == 4
+
+
+def test_wrong_calls_are_told_what_to_do(tmp_path):
+    model, optimizer = model_and_optimizer()
+    if (before := pb.current_run()) is not None:
+        before.finish()
+    with pytest.raises(ValueError, match=r"call pulseboard.init\(\) first"):
+        pb.watch(model, optimizer)
+    with pb.init(dir=tmp_path, telemetry_secs=0), pytest.raises(ValueError, match="has no cadence 'gradients'"):
+        pb.watch(model, optimizer, every={"gradients": 1})
+
+
+def test_ten_thousand_steps_leave_nothing_behind(run):
+    model, optimizer = model_and_optimizer(lr=1e-3)
+    data = batches(4)
+    with pb.watch(model, optimizer, run=run, overhead=None, histogram_interval=1000):
+        train(model, optimizer, data * 250)
+        run.flush()
+        gc.collect()
+        before = sum(1 for o in gc.get_objects() if issubclass(type(o), torch.Tensor))
+        train(model, optimizer, data * 2500)
+        run.flush()
+        gc.collect()
+        after = sum(1 for o in gc.get_objects() if issubclass(type(o), torch.Tensor))
+    assert after <= before + 2
+
+
+RANKED = """
+import sys
+import torch
+import torch.distributed as dist
+from torch import nn
+import pulseboard as pb
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+torch.manual_seed(0)
+mode = sys.argv[2]
+model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 4))
+plain = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 4))
+plain.load_state_dict(model.state_dict())
+if mode == "ddp":
+    model = nn.parallel.DistributedDataParallel(model)
+else:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
+    fully_shard(model, mesh=mesh)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+plain_optimizer = torch.optim.SGD(plain.parameters(), lr=0.1)
+run = pb.init(dir=sys.argv[1], telemetry_secs=0, strict=True)
+every = {"gradient_norm": 1, "parameter_norm": 1, "update": 1, "checksum": 1, "timing": 1}
+watching = pb.watch(model, optimizer, run=run, every=every, overhead=None, histogram_interval=0)
+for step in range(4):
+    x = torch.randn(4, 8, generator=torch.Generator().manual_seed(step))  # the same on every rank
+    for m, o in ((model, optimizer), (plain, plain_optimizer)):
+        o.zero_grad()
+        m(x).square().mean().backward()
+    norm = torch.cat([p.grad.flatten() for p in plain.parameters()]).norm()
+    run.log({"want/norm": norm}, step=step)
+    optimizer.step()
+    plain_optimizer.step()
+watching.close()
+dist.barrier()
+run.finish()
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize(("mode", "processes"), [("ddp", 2), ("fsdp", 2), ("fsdp", 4)])
+def test_many_ranks_agree_on_the_whole_models_norms(tmp_path, mode, processes):
+    script = tmp_path / "train.py"
+    script.write_text(RANKED)
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
+    done = subprocess.run(
+        [*launch, str(script), str(tmp_path / "runs"), mode], capture_output=True, text=True, timeout=180
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    (run,) = pb.read(tmp_path / "runs").values()
+    assert values(run, "train/gradient_flow/global_norm") == pytest.approx(values(run, "want/norm"), rel=1e-4)
+    assert sorted(run.ranks) == list(range(processes))
+    for rank in range(1, processes):
+        # The first step has no step before it to measure from.
+        assert len(run.series("rank/step_time", rank=rank)) == 3
+        if mode == "ddp":
+            own = run.series("rank/param_checksum", rank=rank).values
+            assert own.tolist() == run.series("rank/param_checksum").values.tolist()
