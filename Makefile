@@ -51,6 +51,7 @@ format: $(VENV)/.dev  ## format and sort imports
 bench: $(VENV)/.dev  ## measure reading and writing beside their peers; writes docs/benchmarks.md
 	$(BIN)/python benchmarks/read.py --write docs/benchmarks.md
 	$(BIN)/python benchmarks/write.py --write docs/benchmarks.md
+	$(BIN)/python benchmarks/watch.py --write docs/benchmarks.md
 
 fuzz: $(VENV)/.dev  ## ten minutes of hostile bytes against the sanitized kernel
 	$(BIN)/python tests/native/fuzz.py --seconds 600

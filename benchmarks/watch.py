@@ -1,0 +1,205 @@
+"""The watching benchmark: what `pb.watch` adds to a training step. Part of `make bench`.
+
+    .venv/bin/python benchmarks/watch.py --write docs/benchmarks.md
+    .venv/bin/python benchmarks/watch.py --quick        a smoke test; its figures mean nothing
+
+One small GPT is trained in blocks of steps, with and without, in turn, in one process: what the machine does meanwhile
+meets both. wandb's and trainscope's own watching are measured the same way where they are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+
+import torch
+from report import REPOSITORY, Check, checks_table, commit, machine, shown_path, table, today, versions, write_section
+from torch import nn
+from torch.nn import functional as F
+
+BENCH = REPOSITORY / ".bench"
+VOCABULARY, CONTEXT, WIDTH, LAYERS, HEADS, BATCH = 512, 128, 192, 4, 6, 8
+
+
+class Block(nn.Module):
+    """One layer: attention and a feed-forward net."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm_1, self.norm_2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.attention, self.projection = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        b, t, c = x.shape
+        q, k, v = self.attention(self.norm_1(x)).view(b, t, 3, HEADS, c // HEADS).permute(2, 0, 3, 1, 4)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(b, t, c)
+        x = x + self.projection(y)
+        return x + self.down(F.gelu(self.up(self.norm_2(x))))
+
+
+class GPT(nn.Module):
+    """A GPT-2 in small."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(VOCABULARY, WIDTH), nn.Embedding(CONTEXT, WIDTH)
+        self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
+        self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, VOCABULARY, bias=False)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        x = self.tokens(ids) + self.positions(torch.arange(ids.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+
+
+class Training:
+    """A model and its steps, timed one by one."""
+
+    def __init__(self) -> None:
+        torch.manual_seed(0)
+        self.model = GPT()
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=3e-4)
+        self.ids = torch.randint(0, VOCABULARY, (BATCH, CONTEXT + 1))
+        self.after: Callable[[int], None] = lambda step: None
+        self.steps = 0
+
+    def step(self) -> float:
+        began = time.perf_counter()
+        logits = self.model(self.ids[:, :-1])
+        loss = F.cross_entropy(logits.reshape(-1, VOCABULARY), self.ids[:, 1:].reshape(-1))
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        self.after(self.steps)
+        self.steps += 1
+        return time.perf_counter() - began
+
+
+@contextlib.contextmanager
+def pulseboard_watch(training: Training, out: str) -> Iterator[None]:
+    """`pb.watch` with its defaults, histograms included."""
+    import pulseboard as pb
+
+    with pb.init(dir=out, run_id="r", telemetry_secs=0) as run, pb.watch(training.model, training.optimizer, run=run):
+        yield
+
+
+@contextlib.contextmanager
+def wandb_watch(training: Training, out: str) -> Iterator[None]:
+    """`wandb.watch` with gradients and parameters, at its default of every 1000 steps; and its log call."""
+    import wandb
+
+    os.environ.update(WANDB_SILENT="true", WANDB_ERROR_REPORTING="false", WANDB_DIR=out)
+    run = wandb.init(mode="offline", dir=out, settings=wandb.Settings(x_disable_stats=True, console="off"))
+    run.watch(training.model, log="all")
+    training.after = lambda step: run.log({"step": step})
+    try:
+        yield
+    finally:
+        training.after = lambda step: None
+        run.finish()
+
+
+@contextlib.contextmanager
+def nothing(training: Training, out: str) -> Iterator[None]:
+    """The training alone."""
+    yield
+
+
+TOOLS = {"pulseboard": pulseboard_watch, "wandb": wandb_watch}
+
+
+def available() -> list[str]:
+    """The tools that are installed."""
+    found = ["pulseboard"]
+    with contextlib.suppress(ImportError):
+        import wandb  # noqa: F401
+
+        found.append("wandb")
+    return found
+
+
+def measure(tool: str, *, blocks: int, steps: int) -> dict[str, list[float]]:
+    """Step times without and with the tool: two trainings, stepped in blocks, in an order drawn anew each time."""
+    times: dict[str, list[float]] = {"without": [], "with": []}
+    alone, watched = Training(), Training()
+    with tempfile.TemporaryDirectory(dir=BENCH) as out, TOOLS[tool](watched, out):
+        for training in (alone, watched):
+            for _ in range(20):
+                training.step()
+        pairs = [("without", alone), ("with", watched)]
+        for _ in range(blocks):
+            random.shuffle(pairs)
+            for name, training in pairs:
+                times[name] += [training.step() for _ in range(steps)]
+    return times
+
+
+def main() -> int:
+    """Measure, print, and write where asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", metavar="FILE", help="rewrite this Markdown file's section of the benchmark")
+    parser.add_argument("--quick", action="store_true", help="a smoke test of a few steps")
+    options = parser.parse_args()
+    BENCH.mkdir(exist_ok=True)
+    torch.set_num_threads(max(1, (os.cpu_count() or 2) - 1))  # one core is left for the tools' own threads
+    blocks, steps = (2, 5) if options.quick else (40, 25)
+    measured = {tool: measure(tool, blocks=blocks, steps=steps) for tool in available()}
+    body = _body(options, measured)
+    print(body)
+    if options.write:
+        write_section(options.write, name="watch", body=body)
+    (BENCH / "watch.json").write_text(json.dumps(measured))
+    return 0
+
+
+def _body(options: argparse.Namespace, measured: dict[str, dict[str, list[float]]]) -> str:
+    rows, checks = [], []
+    for tool, times in measured.items():
+        # Sums, not medians: what runs every hundredth step is in the sum only.
+        ratio = sum(times["with"]) / sum(times["without"])
+        p1, p50, p99 = (_ratio(times, q) for q in (0.01, 0.5, 0.99))
+        rows.append((tool, f"{(ratio - 1) * 100:+.2f}", *(f"{(p - 1) * 100:+.2f}" for p in (p1, p50, p99))))
+        if tool == "pulseboard":
+            figure = (ratio - 1) * 100
+            owed = ("-", None) if options.quick else ("<= 2", figure <= 2)
+            checks.append(Check("time that `pb.watch` adds to training, per cent", f"{figure:.2f}", owed[0], owed[1]))
+    step_ms = statistics.median(measured["pulseboard"]["without"]) * 1000
+    n = len(measured["pulseboard"]["without"])
+    parameters = sum(p.numel() for p in GPT().parameters()) / 1e6
+    command = ".venv/bin/python benchmarks/watch.py" + (" --quick" if options.quick else "")
+    command += f" --write {shown_path(options.write)}" if options.write else ""
+    return f"""\
+## Watching
+
+`{command}`, {today()}, commit {commit()}. {machine()}; {versions("torch", "wandb")}.
+A GPT of {parameters:.1f} million parameters, {step_ms:.0f} ms a step on the CPU; {n:,} steps with and as many without,
+in blocks in turn, in one process. wandb watches gradients and parameters at its default of every 1000 steps.
+
+{checks_table(checks)}
+
+Added time in per cent: of all steps together, and of the 1st, 50th and 99th percentile.
+
+{table(("tool", "all steps", "p1", "p50", "p99"), rows)}
+"""
+
+
+def _ratio(times: dict[str, list[float]], quantile: float) -> float:
+    def at(name: str) -> float:
+        return sorted(times[name])[int(quantile * (len(times[name]) - 1))]
+
+    return at("with") / at("without")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
