@@ -2,6 +2,8 @@
 
 import sys
 
+import pytest
+
 from pulseboard.cli import terminal
 from pulseboard.core.note import Note
 
@@ -52,3 +54,21 @@ def test_notes_say_where_and_what(capsys):
     terminal.print_notes([Note("damage", "Skipped 1 record.", "/logs/a[b]", 40), Note("info", "Torn.", "/logs/c")])
     out, err = capsys.readouterr()
     assert (out, err) == ("", "note  Skipped 1 record. Byte 40 of /logs/a[b]\n")
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_a_narrow_terminal_costs_columns_and_never_the_name(monkeypatch, width):
+    import io
+
+    from rich.console import Console
+
+    out = io.StringIO()
+    monkeypatch.setattr(terminal, "console", lambda: Console(file=out, width=width))
+    made = terminal.table("tag", "points", "ran for", "curve", right=("points", "ran for"), fold=("tag",))
+    made.add_row("train/a/rather/long/name", "1,234,567", "12h 30m", "▁" * 24)
+    terminal.print_table(made, leave_out=("ran for", "points"))
+    lines = out.getvalue().splitlines()
+    assert "train/a/rather/long/name" in lines[2]
+    assert ("ran for" in lines[0]) == (width == 200)
+    assert ("points" in lines[0]) == (width >= 80)
+    assert "curve" in lines[0]

@@ -10,7 +10,7 @@ import pulseboard as pb
 TESTS = Path(__file__).parents[1]
 # One after the other in the same processes: starting them takes far longer than training.
 SCRIPT = """
-import sys
+import gc, os, sys
 import pytorch_lightning as lightning
 from pulseboard.integrations.lightning import PulseboardLogger
 assert issubclass(PulseboardLogger, lightning.loggers.Logger)
@@ -30,9 +30,14 @@ print(trainer.global_rank, type(logger.experiment).__name__, trainer.checkpoint_
 
 transformers_trainer(PulseboardCallback(run_id="transformers", **settings), ddp_backend="gloo").train()
 
+del trainer
+gc.collect()  # their DDP modules, before the process group ends; small.py says why
+
 tracker = PulseboardTracker(run_id="accelerate", **settings)
 train_with_accelerate(tracker)
 print(type(tracker.tracker).__name__, flush=True)
+tracker.finish()  # asking for the run has opened it again
+os._exit(0)
 """
 
 

@@ -12,7 +12,7 @@ from pulseboard.core.note import Note
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
 # Shorter loads flash by; a bar for them is noise.
 _BAR_AFTER_SECS = 0.5
@@ -43,6 +43,31 @@ def table(*columns: str, right: Iterable[str] = (), fold: Iterable[str] = ()) ->
             overflow="fold" if folds else "ellipsis",
         )
     return made
+
+
+# A name that wraps is given at least this, before columns that say less are left out.
+_NAME_WIDTH = 28
+
+
+def print_table(made: Table, *, leave_out: Iterable[str] = ()) -> None:
+    """Print a table. Where it is wider than the terminal, the columns in `leave_out` go, the first first."""
+    from rich.cells import cell_len
+
+    out = console()
+
+    def width(column: Column) -> int:
+        cells = [column.header, *column._cells]
+        natural = max(cell_len(getattr(cell, "plain", str(cell))) for cell in cells)
+        return min(natural, _NAME_WIDTH) if column.overflow == "fold" else natural
+
+    for name in leave_out:
+        if sum(width(column) + 3 for column in made.columns) - 3 <= out.width:
+            break
+        made.columns = [column for column in made.columns if column.header != name]
+    for i, column in enumerate(made.columns):
+        column._index = i
+        column.min_width = width(column) if column.overflow == "fold" else None
+    out.print(made)
 
 
 @contextlib.contextmanager

@@ -29,7 +29,9 @@ def measuring(measure: Measure) -> Measure:
         torch = sys.modules.get("torch")
         with torch.no_grad() if torch is not None else nullcontext(), np.errstate(all="ignore"):
             found = measure(*args, **named)
-        return {tag: float(value) if isinstance(value, np.generic | np.ndarray) else value for tag, value in found.items()}
+        return {
+            tag: float(value) if isinstance(value, np.generic | np.ndarray) else value for tag, value in found.items()
+        }
 
     made: Any = measured
     result: Measure = made

@@ -153,7 +153,7 @@ def _print(args: argparse.Namespace, moves: list[_Move], done: list[archive.Arch
         for name in runs:
             of = [move for move in moves if move.run == name]
             table.add_row(name, wording.count(len(of)), wording.size(sum(move.size for move in of)))
-        console.print(table)
+        terminal.print_table(table)
         total = wording.size(sum(move.size for move in moves))
         console.print(f"Would archive {wording.plural(len(runs), 'run')}, {total}, to {args.to}. Add --yes to do it.")
     if live:

@@ -50,4 +50,4 @@ def run(args: argparse.Namespace) -> None:
     if len(runs) > 1:
         table.add_section()
         table.add_row("all", wording.size(whole), *(wording.size(totals[kind]) for kind in kinds), style="bold")
-    console.print(table)
+    terminal.print_table(table, leave_out=kinds[::-1])

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
             wording.duration(run.ended - run.started),
             wording.size(run.size_bytes),
         )
-    console.print(table)
+    terminal.print_table(table, leave_out=("kinds", "ran for", "size", "tags", "points"))
     total = sum(run.size_bytes for run in runs)
     points = sum(run.points for run in runs)
     console.print(f"{wording.plural(len(runs), 'run')}, {wording.plural(points, 'point')}, {wording.size(total)}")

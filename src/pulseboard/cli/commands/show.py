@@ -86,7 +86,7 @@ def _print(run: Run, args: argparse.Namespace) -> None:
                 wording.duration(s.last_wall - s.first_wall),
                 drawing.sparkline(run.series(tag).values),
             )
-        console.print(table)
+        terminal.print_table(table, leave_out=("ran for", "steps", "min", "max"))
     others = [
         (kind, tag, info.spans)
         for tag, info in run.infos().items()
@@ -97,7 +97,7 @@ def _print(run: Run, args: argparse.Namespace) -> None:
         table = terminal.table("kind", "tag", "values", right=("values",), fold=("tag",))
         for kind, tag, n in sorted(others):
             table.add_row(kind, tag, wording.count(n))
-        console.print(table)
+        terminal.print_table(table)
     if not scalars and not others:
         console.print("  nothing logged yet")
     console.print()
