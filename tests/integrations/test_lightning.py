@@ -39,7 +39,7 @@ def test_a_training_and_its_test_are_one_run(lightning, settings, recorded, told
     assert run.hparams().values == {"rate": 0.1, "width": 1}
 
 
-def test_checkpoints_go_to_the_directory_of_the_run(lightning, settings, tmp_path):
+def test_checkpoints_go_to_the_directory_of_the_run(lightning, settings, tmp_path, told):
     logger = PulseboardLogger(run_id="mine", **settings)
     lightning_trainer(lightning, logger, max_epochs=1, enable_checkpointing=True).fit(
         lightning_module(lightning), loader(), loader()
@@ -47,6 +47,7 @@ def test_checkpoints_go_to_the_directory_of_the_run(lightning, settings, tmp_pat
     assert [path.name for path in (tmp_path / "runs" / "mine" / "checkpoints").iterdir()] == ["epoch=0-step=4.ckpt"]
     assert (logger.save_dir, logger.name, logger.version) == (str(tmp_path / "runs"), "", "mine")
     assert logger.log_dir == str(tmp_path / "runs" / "mine")
+    assert told()["status"] == "finished"
 
 
 def test_a_training_that_fails_is_a_failed_run(lightning, settings, told):

@@ -27,6 +27,7 @@ logger = PulseboardLogger(run_id="lightning", **settings)
 trainer = lightning_trainer(lightning, logger, devices=2, strategy="ddp", enable_checkpointing=True)
 trainer.fit(lightning_module(lightning), loader(), loader())
 print(trainer.global_rank, type(logger.experiment).__name__, trainer.checkpoint_callback.dirpath, flush=True)
+logger.finalize("success")  # asking for the run has opened it again
 
 transformers_trainer(PulseboardCallback(run_id="transformers", **settings), ddp_backend="gloo").train()
 
@@ -36,7 +37,7 @@ gc.collect()  # their DDP modules, before the process group ends; small.py says 
 tracker = PulseboardTracker(run_id="accelerate", **settings)
 train_with_accelerate(tracker)
 print(type(tracker.tracker).__name__, flush=True)
-tracker.finish()  # asking for the run has opened it again
+tracker.finish()
 os._exit(0)
 """
 

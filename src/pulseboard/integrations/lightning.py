@@ -88,5 +88,5 @@ class PulseboardLogger(_Logger):
 
     @property
     def _run(self) -> Run | None:
-        run = self.experiment
+        run = self._kept.begun or self.experiment  # asking where a run lies does not open it again
         return run if isinstance(run, Run) else None
