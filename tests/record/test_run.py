@@ -404,6 +404,8 @@ def test_the_rank_comes_from_the_launcher():
     assert current_rank({"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4"}) == Rank(2, 4, 0)
     assert current_rank({"SLURM_PROCID": "1", "SLURM_NTASKS": "2", "SLURM_LOCALID": "1"}) == Rank(1, 2, 1)
     assert current_rank({"SLURM_PROCID": "0", "SLURM_NTASKS": "1"}) == Rank(0, 1, 0)
+    assert current_rank({"LOCAL_RANK": "1", "NODE_RANK": "0", "WORLD_SIZE": "2"}) == Rank(1, 2, 1)
+    assert current_rank({"LOCAL_RANK": "0"}) == Rank(0, 1, 0)
 
 
 RANKED = """

@@ -110,6 +110,11 @@ def number(value: float, *, like: Any) -> Any:
     return torch.full((), value, dtype=dtype, device=like.device)
 
 
+def scalar(value: Any) -> Any:
+    """A number as a 0-d tensor if it is a tensor, or else as a float; either goes with tensors and arrays."""
+    return floats(value).reshape(()) if is_tensor(value) else float(value)
+
+
 def mean(array: Any) -> Any:
     """The mean of all numbers; NaN of none."""
     return array.mean() if size(array) else nan(like=array)
@@ -155,7 +160,7 @@ def at_least(array: Any, limit: float) -> Any:
 
 
 def gram(matrix: Any) -> Any:
-    """Products of all columns with each other, or of all rows if those are fewer: the same eigenvalues but for zeros."""
+    """Products of all columns with each other, or of all rows if those are fewer: the same eigenvalues, less zeros."""
     if matrix.shape[0] < matrix.shape[1]:
         matrix = matrix.T
     columns = matrix.shape[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pulseboard.instruments.arrays import at_most, floats, module_of
+from pulseboard.instruments.arrays import at_most, floats, module_of, scalar
 from pulseboard.instruments.declare import Metric, instrument
 
 # As torch.nn.utils.clip_grad_norm_ adds to the norm before it divides.
@@ -45,10 +45,10 @@ class Clipping:
         if norm_after is None:
             after = before * at_most(self.max_norm / (before + _CLIP_EPSILON), 1.0)
         else:
-            after = floats(norm_after).reshape(())
+            after = scalar(norm_after)
         clipped = xp.where(before > self.max_norm, one, 0 * one)
         self.steps += 1
-        self._clipped = self._clipped + clipped
+        self._clipped = clipped + self._clipped
         found = {
             "global_norm_before_clip": before,
             "global_norm_after_clip": after,

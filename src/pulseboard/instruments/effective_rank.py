@@ -34,7 +34,8 @@ def effective_rank(features: Any) -> Any:
         return nan(like=values)
     # From the first row, before the mean: features that are constant give 0 then, and not the mean's rounding.
     values = values - values[:1]
-    covariance = gram(values - values.mean(0))
+    values -= values.mean(0)
+    covariance = gram(values)
     return exp_entropy_of_tensor(covariance) if is_tensor(covariance) else exp_entropy(covariance)
 
 
@@ -64,8 +65,9 @@ def exp_entropy_of_tensor(covariance: Any) -> Any:
     usable = torch.isfinite(trace) & (trace > 0)
     scaled = torch.where(usable, covariance * (count / trace), torch.zeros_like(covariance))
     y_log_y = LINEAR * count + SQUARE * (scaled * scaled).sum()
+    shifted = torch.empty_like(scaled)
     for pole, weight in zip(POLES, WEIGHTS, strict=True):
-        shifted = scaled / pole
+        torch.div(scaled, pole, out=shifted)
         shifted.diagonal().add_(1.0)
         factor, _ = torch.linalg.cholesky_ex(shifted)
         y_log_y = y_log_y + 2 * weight * factor.diagonal().log().sum()

@@ -65,8 +65,8 @@ def _norms(context: list[Any], target: list[Any]) -> tuple[Any, Any, Any]:
         pairs = [(floats(c), floats(t)) for c, t in zip(context, target, strict=True)]
         norm = np.linalg.norm
         found = [(norm((c - t).ravel()), norm(c.ravel()), norm(t.ravel())) for c, t in pairs]
-        apart, ours, theirs = np.asarray(found).reshape(-1, 3).T
-        return apart, ours, theirs
+        columns = np.asarray(found).reshape(-1, 3).T
+        return columns[0], columns[1], columns[2]
     torch: Any = sys.modules["torch"]
     norms: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
     for start, stop in _chunks(context):

@@ -34,5 +34,5 @@ class EpochLoss:
         self._samples += samples
         # Moved towards the newest, not summed: float32 keeps its digits however long the epoch.
         if self._samples > 0:
-            self._mean = self._mean + (value - self._mean) * (samples / self._samples)
+            self._mean = (value - self._mean) * (samples / self._samples) + self._mean
         return {f"{self.prefix}/loss": value, f"{self.prefix}/epoch_loss": self._mean}

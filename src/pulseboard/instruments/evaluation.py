@@ -57,7 +57,7 @@ def loss_by_noise(
     ordered = values[order]
     found, start = {}, 0
     for quantile in sorted(quantiles):
-        stop = round(count * quantile)
+        stop = int(count * quantile + 0.500001)  # halves up, and 0.7 is a little less than 7/10
         if stop > start:
             found[f"eval/{name}/loss_quantile_{_name(quantile)}"] = mean(ordered[start:stop])
             start = stop

@@ -39,9 +39,9 @@ GPUS = (
     Gpu("V100 PCIe", r"\bV100-PCIE\b", None, None, 112, None, "NVIDIA V100 data sheet, PCIe"),
     Gpu("V100", r"\bV100\b", None, None, 125, None, "NVIDIA V100 data sheet, SXM2"),
     Gpu("T4", r"\bT4\b", None, None, 65, None, "NVIDIA T4 data sheet"),
-    Gpu("RTX 5090", r"\bRTX 5090\b(?! D\b| Laptop)", 104.8, 209.5, 209.5, 419, "RTX Blackwell architecture paper, appendix A"),
-    Gpu("RTX 4090", r"\bRTX 4090\b(?! D\b| Laptop)", 82.6, 165.2, 165.2, 330.3, "Ada architecture paper, appendix A"),
-    Gpu("RTX 3090", r"\bRTX 3090\b(?! Ti)", 35.6, 71, 71, None, "Ampere GA102 architecture paper, appendix A"),
+    Gpu("RTX 5090", r"\bRTX 5090\b(?! D\b| Laptop)", 104.8, 209.5, 209.5, 419, "Blackwell RTX architecture paper"),
+    Gpu("RTX 4090", r"\bRTX 4090\b(?! D\b| Laptop)", 82.6, 165.2, 165.2, 330.3, "Ada architecture paper"),
+    Gpu("RTX 3090", r"\bRTX 3090\b(?! Ti)", 35.6, 71, 71, None, "Ampere GA102 architecture paper"),
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from pulseboard.instruments.arrays import floats, mean
@@ -22,9 +23,7 @@ from pulseboard.instruments.declare import Metric, instrument
 def masking(mask: Any, *, prefix: str = "train") -> dict[str, Any]:
     """`mask` is (samples, patches), or one sample's patches; what is not 0 is masked. NaN of no patches."""
     hidden = floats(floats(mask) != 0)
-    patches = hidden.shape[1:].numel() if hasattr(hidden.shape, "numel") else hidden[:1].size
-    if hidden.ndim < 2:
-        patches = hidden.shape[0] if hidden.ndim else 1
+    patches = math.prod(hidden.shape[1:] if hidden.ndim > 1 else hidden.shape)
     ratio = mean(hidden)
     return {
         f"{prefix}/masking/mask_ratio": ratio,

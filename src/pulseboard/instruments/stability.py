@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pulseboard.instruments.arrays import floats, is_tensor, largest, smallest
+import numpy as np
+
+from pulseboard.instruments.arrays import largest, scalar, smallest
 from pulseboard.instruments.declare import Metric, instrument
 from pulseboard.instruments.window import Window
+from pulseboard.record.arrays import is_tensor
 
 
 @instrument(
@@ -39,7 +42,7 @@ class Stability:
         """The slope comes from the second step on; the ratio to a validation loss once there was one."""
         self._window.add(loss)
         if validation_loss is not None:
-            self._validation = floats(validation_loss).reshape(())
+            self._validation = scalar(validation_loss)
         losses = self._window.values()
         level = losses.mean()
         found = {
@@ -56,11 +59,6 @@ class Stability:
 def _slope(falls: Any) -> Any:
     """Least squares over steps 0, 1, 2, …: the sum of x times y over the sum of x times x, about their means."""
     count = len(falls)
-    if is_tensor(falls):
-        steps = falls.new_ones(count).cumsum(0)
-    else:
-        import numpy as np
-
-        steps = np.arange(1.0, count + 1)
+    steps = falls.new_ones(count).cumsum(0) if is_tensor(falls) else np.arange(1.0, count + 1)
     steps = steps - (count + 1) / 2
     return (steps * falls).sum() / (count * (count * count - 1) / 12)

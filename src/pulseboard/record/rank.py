@@ -43,6 +43,11 @@ def current_rank(environment: Mapping[str, str] = os.environ) -> Rank:
                 return int(environment[name])
         return default
 
+    local_rank = number("LOCAL_RANK", default=-1)
+    if not environment.get("RANK", "").isdigit() and local_rank >= 0 and number("WORLD_SIZE", default=1) > 1:
+        # Lightning's own launcher counts within nodes only, and says no more: enough to tell rank 0 from the rest.
+        node, size = number("NODE_RANK", default=0), number("LOCAL_WORLD_SIZE", default=1)
+        return Rank(node * size + local_rank, number("WORLD_SIZE", default=1), local_rank)
     launched = environment.get("RANK", "").isdigit() or "OMPI_COMM_WORLD_RANK" in environment
     # Slurm sets its variables in shells and single-process jobs too: trust them only for several tasks.
     if not launched and (number("SLURM_NTASKS", default=1) < 2 or "SLURM_PROCID" not in environment):

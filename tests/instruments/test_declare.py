@@ -1,0 +1,107 @@
+"""Instruments are declared once, with every tag, and come without torch."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pulseboard.core.errors import PulseboardError
+from pulseboard.instruments.declare import Metric, all_instruments, instrument
+from pulseboard.instruments.table import table
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "instruments.md"
+
+# The tags of the reference documents that typed instruments give; pb.watch gives the rest.
+NAMED_TAGS = set(
+    """
+train/loss train/epoch_loss {name}/loss eval/{name}/loss_quantile_X.X eval/eval_time_sec
+train/loss/total train/loss/h{i} train/loss/unweighted train/loss/contribution_h{i} train/convergence/rate_h{i}
+train/ema/momentum_current train/ema/momentum_target train/ema/avg_parameter_divergence
+train/ema/weight_magnitude_ratio
+train/masking/mask_ratio train/masking/num_masked_patches train/masking/num_unmasked_patches
+train/prediction/level{i}_cosine_sim_mean train/prediction/level{i}_cosine_sim_std
+train/prediction/level{i}_cosine_sim_min train/prediction/level{i}_cosine_sim_max
+train/prediction/level{i}_normalized_mse train/prediction/level{i}_l2_distance
+train/collapse/level{i}_mean_std_per_dim train/collapse/level{i}_min_std_per_dim
+train/collapse/level{i}_effective_rank train/collapse/level{i}_mean_similarity
+train/collapse/level{i}_max_similarity train/collapse/level{i}_std_similarity
+train/gradient/global_norm_before_clip train/gradient/global_norm_after_clip train/gradient/clipping_ratio
+train/gradient/was_clipped train/gradient/clipping_percentage
+train/hierarchy/level{i}_feat_mean train/hierarchy/level{i}_feat_std train/hierarchy/level{i}_feat_range
+train/hierarchy/level{i}_feat_norm train/hierarchy/level{i}_num_patches
+train/stability/loss_smoothness train/stability/loss_trend_slope train/stability/loss_spike_ratio
+train/stability/val_train_loss_ratio
+train/performance/forward_time_ms train/performance/backward_time_ms train/performance/total_time_ms
+train/performance/samples_per_second train/performance/forward_backward_ratio
+train/performance/gpu_memory_allocated_gb train/performance/gpu_memory_reserved_gb
+moe/aux_loss moe/z_loss moe/expert_utilization moe/load_imbalance
+sol/blocks sol/lm_head sol/attention sol/tps sol/tf32_peak sol/bf16_peak sol/fp16_peak sol/fp8_peak
+allocator/weights_mib allocator/gradients_mib allocator/optimizer_mib allocator/activations_mib
+allocator/lora_mib allocator/qlora_mib
+""".split()  # noqa: SIM905
+)
+
+
+def test_every_tag_of_the_references_is_declared():
+    declared = {tag for one in all_instruments().values() for tag in one.metrics}
+    assert declared >= NAMED_TAGS
+
+
+def test_every_tag_says_what_it_is():
+    for one in all_instruments().values():
+        assert one.every >= 1
+        for tag, metric in one.metrics.items():
+            assert metric.unit, tag
+            assert len(metric.meaning) > 5, tag
+            assert metric.expected, tag
+
+
+def test_a_tag_is_declared_once():
+    tags = [tag for one in all_instruments().values() for tag in one.metrics]
+    assert sorted(tags) == sorted(set(tags))
+
+
+def test_two_instruments_of_one_id_fail_and_both_files_are_named():
+    with pytest.raises(PulseboardError, match=r"'collapse'.*collapse\.py and .*test_declare\.py"):
+
+        @instrument(id="collapse", metrics={"x": Metric("1", "m", "e")})
+        def another():
+            return {}
+
+
+def test_the_document_has_the_table_of_the_declarations():
+    found = re.search(r"^\| Tag .*?\n(?=\n)", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert found[0] == table(), "run: python -m pulseboard.instruments.table, and put it into docs/instruments.md"
+
+
+def test_the_table_can_be_printed():
+    command = [sys.executable, "-m", "pulseboard.instruments.table"]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == table()
+
+
+def test_arrays_need_no_torch():
+    code = """
+import json, sys
+sys.modules["torch"] = None  # an import fails
+import numpy as np
+from pulseboard.instruments.declare import all_instruments
+from pulseboard.instruments.collapse import collapse
+from pulseboard.instruments.losses import Convergence
+from pulseboard.instruments.moe import moe
+found = {**collapse(np.eye(3), level=0), **moe([np.eye(3)]), **Convergence()([1.0])}
+print(json.dumps({"found": found, "known": len(all_instruments())}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert json.loads(done.stdout)["found"]["moe/load_imbalance"] == 1
+
+
+def test_the_examples_of_the_document_run():
+    code = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert len(code) >= 5
+    space = {"__name__": "docs"}
+    for block in code:
+        exec(compile(block, str(PAGE), "exec"), space)

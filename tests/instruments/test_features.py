@@ -1,0 +1,242 @@
+"""Collapse, prediction, hierarchy and masking are what their plain definitions say."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from instruments import plain
+
+from pulseboard.instruments import effective_rank as rank_file
+from pulseboard.instruments.collapse import collapse
+from pulseboard.instruments.effective_rank import effective_rank
+from pulseboard.instruments.hierarchy import hierarchy
+from pulseboard.instruments.masking import masking
+from pulseboard.instruments.prediction import prediction
+from pulseboard.instruments.similarity import pairwise_similarity
+
+FEATURES = arrays.arrays(
+    np.float64,
+    arrays.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=8),
+    elements=st.floats(-8, 8, width=16).map(lambda x: round(x * 64) / 64),
+)
+
+
+def plain_collapse(x):
+    stds = [np.std(x[:, j]) for j in range(x.shape[1])]
+    cosines = plain.pair_cosines(x) or [np.nan]
+    return {
+        "train/collapse/level1_mean_std_per_dim": np.mean(stds),
+        "train/collapse/level1_min_std_per_dim": np.min(stds),
+        "train/collapse/level1_effective_rank": plain.effective_rank(x),
+        "train/collapse/level1_mean_similarity": np.mean(cosines),
+        "train/collapse/level1_max_similarity": np.max(cosines),
+        "train/collapse/level1_std_similarity": np.std(cosines),
+    }
+
+
+def plain_prediction(p, t):
+    cosines = [plain.cosine(a, b) for a, b in zip(p, t, strict=True)]
+
+    def unit(a):
+        return a / np.linalg.norm(a) if np.linalg.norm(a) > 0 else a
+
+    squares = [(x - y) ** 2 for a, b in zip(p, t, strict=True) for x, y in zip(unit(a), unit(b), strict=True)]
+    return {
+        "val/prediction/level2_cosine_sim_mean": np.mean(cosines),
+        "val/prediction/level2_cosine_sim_std": np.std(cosines),
+        "val/prediction/level2_cosine_sim_min": np.min(cosines),
+        "val/prediction/level2_cosine_sim_max": np.max(cosines),
+        "val/prediction/level2_normalized_mse": np.mean(squares),
+        "val/prediction/level2_l2_distance": np.mean([np.linalg.norm(a - b) for a, b in zip(p, t, strict=True)]),
+    }
+
+
+# ---- collapse
+
+
+@settings(deadline=None, max_examples=60)
+@given(FEATURES)
+def test_collapse_is_what_it_says(x):
+    want = plain_collapse(x)
+    # The std is the root of a difference: what is left of its digits is half of them.
+    plain.assert_close(collapse(x, level=1), want, rtol=1e-6, atol=1e-6)
+    found = collapse(torch.tensor(x, dtype=torch.float64), level=1)
+    plain.assert_close(found, want, rtol=6e-3, atol=1e-6)
+    plain.assert_close(collapse(torch.tensor(x, dtype=torch.float32), level=1), want, rtol=6e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("shape", [(200, 30), (30, 200), (40, 40), (5, 7, 16)])
+def test_collapse_of_random_features(shape):
+    x = np.random.default_rng(0).normal(size=shape) * np.linspace(0.1, 2, shape[-1]) + 0.5
+    want = plain_collapse(x.reshape(-1, shape[-1]))
+    plain.assert_close(collapse(x, level=1), want)
+    plain.assert_close(collapse(torch.tensor(x).float(), level=1), want, rtol=6e-3, atol=1e-5)
+    half = torch.tensor(x).bfloat16()
+    want = plain_collapse(half.double().numpy().reshape(-1, shape[-1]))
+    plain.assert_close(collapse(half, level=1), want, rtol=6e-3, atol=1e-5)
+
+
+def test_the_largest_similarity_of_many_rows_is_that_of_a_sample_and_the_rest_is_of_all():
+    x = np.random.default_rng(1).normal(size=(50, 6))
+    cosines = plain.pair_cosines(x)
+    found = pairwise_similarity(x, max_rows=10)
+    np.testing.assert_allclose([found.mean, found.std], [np.mean(cosines), np.std(cosines)], rtol=1e-9)
+    np.testing.assert_allclose(found.max, max(plain.pair_cosines(x[::5])), rtol=1e-9)
+
+
+# ---- effective rank
+
+SPECTRA = {
+    "flat": np.ones(400),
+    "falling": np.linspace(1, 0.01, 400),
+    "power law": np.arange(1, 401.0) ** -1,
+    "steep": np.arange(1, 401.0) ** -2,
+    "exponential": np.exp(-np.arange(400) / 20),
+    "ten": np.where(np.arange(400) < 10, 1.0, 0.0),
+    "one": np.where(np.arange(400) < 1, 1.0, 0.0),
+    "one large": np.where(np.arange(400) < 1, 50.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("spectrum", SPECTRA)
+@pytest.mark.parametrize("count", [1000, 250])
+def test_effective_rank_of_tensors_is_within_a_hundredth(spectrum, count):
+    random = np.random.default_rng(2)
+    turn, _ = np.linalg.qr(random.normal(size=(400, 400)))
+    x = (random.normal(size=(count, 400)) * SPECTRA[spectrum]) @ turn + 3.0
+    want = plain.effective_rank(x)
+    assert effective_rank(x) == pytest.approx(want, rel=1e-9)
+    assert float(effective_rank(torch.tensor(x))) == pytest.approx(want, rel=6e-3)
+    assert float(effective_rank(torch.tensor(x).float())) == pytest.approx(want, rel=8e-3)
+
+
+def test_the_sum_of_logarithms_keeps_its_bound():
+    y = np.concatenate([[0.0], np.geomspace(1e-9, 4096, 50_000)])
+    y_log_y = y * np.log(np.where(y > 0, y, 1))
+    sums = rank_file.LINEAR * y + rank_file.SQUARE * y**2
+    for pole, weight in zip(rank_file.POLES, rank_file.WEIGHTS, strict=True):
+        sums += weight * np.log1p(y / pole)
+    assert (np.abs(sums - y_log_y) / (1 + y)).max() < 0.0029
+
+
+def test_equal_directions_count_as_they_are():
+    x = np.concatenate([np.eye(5), -np.eye(5)])
+    assert effective_rank(x) == pytest.approx(5)
+    assert float(effective_rank(torch.tensor(x))) == pytest.approx(5, rel=6e-3)
+
+
+@settings(deadline=None, max_examples=40)
+@given(FEATURES, st.sampled_from([0.25, 2.0, 1024.0]))
+def test_effective_rank_does_not_see_scale_or_offset(x, scale):
+    assert effective_rank(x * scale + 4) == pytest.approx(effective_rank(x), rel=1e-6, abs=1e-6)
+    assert 0 <= effective_rank(x) <= min(x.shape) + 1e-9
+
+
+# ---- prediction
+
+
+@settings(deadline=None, max_examples=60)
+@given(FEATURES, st.integers(0, 2**32 - 1))
+def test_prediction_is_what_it_says(p, seed):
+    t = np.random.default_rng(seed).normal(size=p.shape)
+    want = plain_prediction(p, t)
+    plain.assert_close(prediction(p, t, level=2, prefix="val"), want)
+    found = prediction(torch.tensor(p).float(), torch.tensor(t).float(), level=2, prefix="val")
+    plain.assert_close(found, want, rtol=1e-4, atol=1e-5)
+
+
+def test_a_perfect_prediction_has_cosine_one_and_no_distance():
+    x = np.random.default_rng(0).normal(size=(3, 5, 8))
+    found = prediction(x, x, level=0)
+    assert found["train/prediction/level0_cosine_sim_min"] == pytest.approx(1)
+    assert found["train/prediction/level0_l2_distance"] == 0
+
+
+def test_a_target_of_another_kind_is_brought_along():
+    x = np.random.default_rng(0).normal(size=(5, 8))
+    found = prediction(torch.tensor(x).bfloat16(), x, level=0)
+    assert float(found["train/prediction/level0_cosine_sim_mean"]) == pytest.approx(1, abs=1e-4)
+
+
+# ---- hierarchy, masking
+
+
+@settings(deadline=None, max_examples=40)
+@given(FEATURES)
+def test_hierarchy_is_what_it_says(x):
+    want = {
+        "train/hierarchy/level0_feat_mean": np.mean(x),
+        "train/hierarchy/level0_feat_std": np.std(x),
+        "train/hierarchy/level0_feat_range": np.max(x) - np.min(x),
+        "train/hierarchy/level0_feat_norm": np.mean([np.sqrt(sum(v * v for v in row)) for row in x]),
+        "train/hierarchy/level0_num_patches": x.shape[0],
+    }
+    plain.assert_close(hierarchy(x, level=0), want)
+    plain.assert_close(hierarchy(torch.tensor(x).float(), level=0), want, atol=1e-5)
+
+
+def test_patches_are_those_of_a_sample():
+    assert hierarchy(np.ones((2, 49, 8)), level=2)["train/hierarchy/level2_num_patches"] == 49
+
+
+@pytest.mark.parametrize("kind", [np.asarray, torch.tensor])
+@pytest.mark.parametrize("dtype", [bool, np.int64, np.float32])
+def test_masked_patches_are_counted(kind, dtype):
+    mask = np.array([[1, 0, 0, 1], [1, 1, 1, 0]]).astype(dtype)
+    found = plain.as_floats(masking(kind(mask)))
+    assert found == {
+        "train/masking/mask_ratio": 0.625,
+        "train/masking/num_masked_patches": 2.5,
+        "train/masking/num_unmasked_patches": 1.5,
+    }
+    assert plain.as_floats(masking(kind(mask[0])))["train/masking/num_masked_patches"] == 2
+    assert plain.as_floats(masking(kind(mask.reshape(2, 2, 2))))["train/masking/num_masked_patches"] == 2.5
+
+
+# ---- hard inputs
+
+
+MEASURES = {
+    "collapse": lambda x: collapse(x, level=0),
+    "prediction": lambda x: prediction(x, x, level=0),
+    "hierarchy": lambda x: hierarchy(x, level=0),
+    "masking": masking,
+}
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("kind", plain.KINDS)
+@pytest.mark.parametrize("hard", plain.HARD)
+def test_hard_inputs_give_numbers_and_raise_nothing(measure, kind, hard):
+    given = plain.KINDS[kind](plain.HARD[hard])
+    found = MEASURES[measure](given)
+    for tag, value in found.items():
+        if isinstance(given, torch.Tensor):
+            assert isinstance(value, torch.Tensor | int), tag
+            assert not getattr(value, "requires_grad", False), tag
+        else:
+            assert isinstance(value, float | int), tag
+        float(value)
+
+
+@pytest.mark.parametrize("kind", plain.KINDS)
+def test_what_degenerate_features_give(kind):
+    def levels(hard):
+        found = collapse(plain.KINDS[kind](plain.HARD[hard]), level=0)
+        return {tag.partition("level0_")[2]: float(value) for tag, value in found.items()}
+
+    for hard in ("zeros", "constant"):
+        assert levels(hard)["effective_rank"] == 0
+        assert levels(hard)["mean_std_per_dim"] == 0
+    assert levels("zeros")["mean_similarity"] == 0
+    assert levels("constant")["mean_similarity"] == pytest.approx(1, abs=1e-6)
+    assert levels("constant")["std_similarity"] == pytest.approx(0, abs=1e-6)
+    assert levels("rank one")["effective_rank"] == pytest.approx(1, abs=1e-2)
+    assert levels("one row")["effective_rank"] == 0
+    assert np.isnan(levels("one row")["mean_similarity"])
+    assert np.isnan(levels("no rows")["mean_std_per_dim"])
+    for hard in ("a NaN", "an infinity"):
+        assert np.isnan(levels(hard)["effective_rank"])
+        assert np.isnan(levels(hard)["mean_similarity"])

@@ -1,0 +1,62 @@
+"""No instrument asks a device for a value: on the meta device there is none to get, and asking raises."""
+
+import pytest
+import torch
+
+from pulseboard.instruments.clipping import Clipping
+from pulseboard.instruments.collapse import collapse
+from pulseboard.instruments.ema import ema
+from pulseboard.instruments.epoch_loss import EpochLoss
+from pulseboard.instruments.evaluation import evaluation, loss_by_noise
+from pulseboard.instruments.hierarchy import hierarchy
+from pulseboard.instruments.losses import Convergence, hierarchical_losses
+from pulseboard.instruments.masking import masking
+from pulseboard.instruments.moe import moe
+from pulseboard.instruments.prediction import prediction
+from pulseboard.instruments.stability import Stability
+
+LOSS = torch.empty((), device="meta")
+FEATURES = torch.empty(4, 6, 8, device="meta", dtype=torch.bfloat16)
+
+
+def stateful(measure):
+    """Called three times, as in three steps."""
+
+    def calls():
+        return [measure() for _ in range(3)][-1]
+
+    return calls
+
+
+clipping, convergence, stability, epoch = Clipping(1.0), Convergence(), Stability(window_steps=2), EpochLoss()
+CALLS = {
+    "clipping": stateful(lambda: clipping(LOSS)),
+    "collapse": lambda: collapse(FEATURES, level=0, max_rows=5),
+    "convergence": stateful(lambda: convergence([LOSS, LOSS])),
+    "ema": lambda: ema([FEATURES, LOSS], [FEATURES, LOSS], momentum=1.0),
+    "epoch loss": stateful(lambda: epoch(LOSS)),
+    "evaluation": lambda: evaluation(LOSS),
+    "hierarchical losses": lambda: hierarchical_losses([LOSS, LOSS], weights=[1.0, 0.5]),
+    "hierarchy": lambda: hierarchy(FEATURES, level=0),
+    "loss by noise": lambda: loss_by_noise(FEATURES.reshape(-1), FEATURES.reshape(-1)),
+    "masking": lambda: masking(FEATURES[..., 0] > 0),
+    "moe": lambda: moe([FEATURES, FEATURES], top_k=2),
+    "prediction": lambda: prediction(FEATURES, FEATURES, level=0),
+    "stability": stateful(lambda: stability(LOSS, validation_loss=LOSS)),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_results_stay_on_the_device(call):
+    found = {tag: value for tag, value in CALLS[call]().items() if not isinstance(value, int | float)}
+    assert found
+    for tag, value in found.items():
+        assert value.device.type == "meta", tag
+        assert value.shape == (), tag
+
+
+def test_asking_the_meta_device_raises():
+    with pytest.raises(RuntimeError):
+        LOSS.item()
+    with pytest.raises(RuntimeError):
+        bool(LOSS > 0)
