@@ -68,9 +68,9 @@ class Schedule:
             yield
         except Exception as error:
             entry.failed = True
+            what = f"{type(error).__name__}: {error}"
             say_once(
-                f"instrument {id}",
-                f"The instrument {id} stopped at step {step}: {type(error).__name__}: {error}. Training goes on without it.",
+                f"instrument {id}", f"The instrument {id} stopped at step {step}: {what}. Training goes on without it."
             )
         finally:
             spent = self._clock() - began
