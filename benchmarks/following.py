@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import json
 import shutil
 import statistics
@@ -11,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from logs import make_small_runs, only_file, record_offsets
-from measure import Sample, fresh
+from measure import Sample, fresh, interleaved
 from plan import Plan
 from report import Check, Part, table
 
@@ -26,9 +27,7 @@ def measure(plan: Plan) -> Part:
     plan.work.mkdir(parents=True, exist_ok=True)
     source = only_file(plan.data / "a")
     offsets = record_offsets(source)
-    growth = {
-        name: _poll_growth(plan, source, offsets, share=share) for name, share in (("small", SMALL), ("large", LARGE))
-    }
+    growth = _poll_growth(plan, source, offsets)
     record = source.read_bytes()[offsets[-2] : offsets[-1]].hex()
     runs = make_small_runs(plan.data, plan.followed_runs, shared=plan.shared)
     among = _in_copy(plan, runs, lambda copy: fresh("poll_among", str(copy), record))
@@ -40,7 +39,7 @@ def measure(plan: Plan) -> Part:
     text = "\n\n".join(
         [
             "Milliseconds of `log.poll()` after records were appended to one file, medians of "
-            f"{plan.poll_rounds}. The new bytes are about 56 a record.",
+            f"{plan.poll_rounds} polls in each of {plan.repeat} processes. The new bytes are about 56 a record.",
             _growth_table(plan, growth),
             f"Milliseconds of `log.poll()` in a directory of {plan.followed_runs:,} runs, medians of 10: the cost is "
             "that of looking at every file, and `told where` is a poll of the one path that an event named.",
@@ -56,17 +55,23 @@ def measure(plan: Plan) -> Part:
     return Part("Following", text, _checks(plan, growth), samples)
 
 
-def _poll_growth(plan: Plan, source: Path, offsets: list[int], *, share: float) -> Sample:
+def _poll_growth(plan: Plan, source: Path, offsets: list[int]) -> dict[str, list[Sample]]:
+    takes = {
+        name: partial(_grow, plan, source, offsets, share=share) for name, share in (("small", SMALL), ("large", LARGE))
+    }
+    return interleaved(takes, repeat=dict.fromkeys(takes, plan.repeat), quiet=plan.quiet)
+
+
+def _grow(plan: Plan, source: Path, offsets: list[int], *, share: float) -> Sample:
     # The record from which on the file grows: the first that begins past this share of the bytes.
-    start = next(i for i, at in enumerate(offsets) if at >= share * offsets[-1])
+    start = bisect.bisect_left(offsets, share * offsets[-1])
     pieces, at = [], start
     for records in plan.new_records * plan.poll_rounds:
         pieces.append((records, offsets[at + records] - offsets[at]))
         at += records
     with tempfile.TemporaryDirectory(dir=plan.work) as into:
         arguments = (str(source), into, str(offsets[start]), json.dumps(pieces))
-        sample = plan.quiet.take(partial(fresh, "poll_growth", *arguments))
-    return {**sample, "start_bytes": offsets[start]}
+        return {**fresh("poll_growth", *arguments), "start_bytes": offsets[start]}
 
 
 def _in_copy(plan: Plan, runs: Path, measure_in: Callable[[Path], Sample]) -> Sample:
@@ -77,13 +82,16 @@ def _in_copy(plan: Plan, runs: Path, measure_in: Callable[[Path], Sample]) -> Sa
         return plan.quiet.take(lambda: measure_in(copy))
 
 
-def _ms(growth: dict[str, Sample], name: str, records: int) -> float:
-    return statistics.median(growth[name]["took_ms"][records])
+def _ms(growth: dict[str, list[Sample]], name: str, records: int) -> float:
+    return statistics.median(ms for sample in growth[name] for ms in sample["took_ms"][records])
 
 
-def _growth_table(plan: Plan, growth: dict[str, Sample]) -> str:
+def _growth_table(plan: Plan, growth: dict[str, list[Sample]]) -> str:
     rows = [
-        (f"{growth[name]['start_bytes'] / 1e6:.1f} MB file", *(f"{_ms(growth, name, n):.3f}" for n in plan.new_records))
+        (
+            f"{growth[name][0]['start_bytes'] / 1e6:.1f} MB file",
+            *(f"{_ms(growth, name, n):.3f}" for n in plan.new_records),
+        )
         for name in growth
     ]
     return table(("new records", *(f"{n:,}" for n in plan.new_records)), rows)
@@ -102,7 +110,7 @@ def _idle_table(plan: Plan, idle: dict[str, Sample]) -> str:
     return table(("told by", "CPU ms", "of a core", "delay s"), rows)
 
 
-def _checks(plan: Plan, growth: dict[str, Sample]) -> list[Check]:
+def _checks(plan: Plan, growth: dict[str, list[Sample]]) -> list[Check]:
     _, some, most = plan.new_records
     by_size = _ms(growth, "large", some) / _ms(growth, "small", some)
     by_bytes = _ms(growth, "large", most) / _ms(growth, "large", some)

@@ -48,13 +48,15 @@ def main() -> int:
         print(f"benchmarks/read.py: {error}", file=sys.stderr)
         return 2
     BENCH.mkdir(exist_ok=True)
-    plan = _plan(options)
+    plan, measured = _plan(options), commit()
     try:
         parts, left_out = _measure(plan)
     except (WrongAnswer, ReaderFailed) as error:
         print(f"benchmarks/read.py: {error}", file=sys.stderr)
         return 1
-    body = _body(plan, parts, left_out=left_out, command=_command(options), smoke=options.quick)
+    if commit() != measured:
+        measured = f"{measured}, which became {commit()} while this ran"
+    body = _body(plan, parts, left_out=left_out, command=_command(options), measured=measured, smoke=options.quick)
     print(body)
     if options.write:
         write_section(options.write, name="read", body=body)
@@ -131,7 +133,7 @@ def _command(options: argparse.Namespace) -> str:
     return " ".join(words + ([f"--write {shown_path(options.write)}"] if options.write else []))
 
 
-def _body(plan: Plan, parts: list[Part], *, left_out: list[str], command: str, smoke: bool) -> str:
+def _body(plan: Plan, parts: list[Part], *, left_out: list[str], command: str, measured: str, smoke: bool) -> str:
     checks = [check for part in parts for check in part.checks]
     if smoke:
         checks = [Check(check.what, check.figure) for check in checks]
@@ -141,7 +143,7 @@ def _body(plan: Plan, parts: list[Part], *, left_out: list[str], command: str, s
             "## Reading",
             *warning,
             f"Measured {today()} on {machine()}; {plan.quiet.told()}.\n"
-            f"Pulseboard at {commit()}; {versions(*PACKAGES)}.\n"
+            f"Pulseboard at {measured}; {versions(*PACKAGES)}.\n"
             f"Command: `{command}`",
             *left_out,
             "### What is owed",

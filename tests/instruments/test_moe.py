@@ -67,11 +67,9 @@ def test_even_routing_has_an_auxiliary_loss_of_one_a_layer():
 
 
 @pytest.mark.parametrize("kind", plain.KINDS)
-@pytest.mark.parametrize("hard", plain.HARD)
+@pytest.mark.parametrize("hard", sorted(plain.HARD.keys() - {"no columns"}))  # a router without experts is none
 @pytest.mark.parametrize("top_k", [1, 2])
 def test_hard_logits_give_numbers_and_raise_nothing(kind, hard, top_k):
-    if hard == "no columns":
-        pytest.skip("a router without experts is none")
     for value in moe([plain.KINDS[kind](plain.HARD[hard])], top_k=top_k).values():
         float(value)
 
