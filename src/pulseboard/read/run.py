@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pulseboard.core import values as words
 from pulseboard.core.errors import RunNotFound, TagNotFound
 from pulseboard.core.note import Note
 from pulseboard.core.series import Series
 from pulseboard.core.table import Table
-from pulseboard.files import kinds, summary
-from pulseboard.files.hparams import hparams_from
-from pulseboard.files.wire import MalformedMessage
+from pulseboard.files import kinds
 from pulseboard.read.readers.event_file import EventFile
 from pulseboard.read.table import long_table
 from pulseboard.read.timeline import Part, Points, parts_of
 
 if TYPE_CHECKING:
+    # The words of every kind of value take longer to load than a small log takes to read: not before they are needed.
     from numpy.typing import NDArray
+
+    from pulseboard.core import values as words
 
 T = TypeVar("T")
 
@@ -160,6 +160,8 @@ class Run(Table):
         """Scalars whose plugin only another file of the run names, so that the kernel kept them as spans."""
         import numpy as np
 
+        from pulseboard.files.summary import decode_value
+
         spans = part.spans()
         numbers: list[float] = []
         taken: list[int] = []
@@ -168,10 +170,10 @@ class Run(Table):
             if kinds.kind_of(what, info.plugin) != kinds.SCALAR:
                 continue
             try:
-                tensor = summary.decode_value(kinds.TENSOR, raw, b"", step=0, wall_time=0.0, what=what)
+                tensor = decode_value(kinds.TENSOR, raw, b"", step=0, wall_time=0.0, what=what)
                 numbers.append(float(tensor.array.reshape(())))
                 taken.append(i)
-            except (MalformedMessage, ValueError, TypeError) as error:
+            except (ValueError, TypeError) as error:  # MalformedMessage is a ValueError
                 self._leave_out(part.file, info.tag, int(spans.offsets[i]), error)
         return Points(spans.steps[taken], spans.wall_times[taken], np.array(numbers), spans.orphaned[taken])
 
@@ -197,6 +199,8 @@ class Run(Table):
         return self._undisturbed(lambda: self._values(tag, kind=kind, orphans=orphans))
 
     def _values(self, tag: str, *, kind: str, orphans: bool) -> list[Any]:
+        from pulseboard.files.summary import decode_value
+
         info = self._info(tag, kind)
         metadata = self._metadata(tag)
         out: list[Any] = []
@@ -212,7 +216,7 @@ class Run(Table):
             for i, raw in zip(picked, part.file.read([places[i] for i in picked]), strict=True):
                 try:
                     out.append(
-                        summary.decode_value(
+                        decode_value(
                             kind,
                             raw,
                             metadata,
@@ -221,7 +225,7 @@ class Run(Table):
                             what=int(spans.whats[i]),
                         )
                     )
-                except MalformedMessage as error:
+                except ValueError as error:  # MalformedMessage, and nothing else
                     self._leave_out(part.file, tag, places[i][0], error)
         return out
 
@@ -244,7 +248,11 @@ class Run(Table):
     def hparams(self) -> words.HParams | None:
         """The run's hyperparameters, joined from its session records; None where there are none."""
         records = [record for tag in self.tags("hparams") for record in self.values(tag, kind="hparams")]
-        return hparams_from(records) if records else None
+        if not records:
+            return None
+        from pulseboard.files.hparams import hparams_from
+
+        return hparams_from(records)
 
     def _metadata(self, tag: str) -> bytes:
         for file in self.files:
