@@ -194,6 +194,26 @@ def test_a_compiled_model_is_watched(run):
     assert "Parameters/0.weight" in got.tags("histogram")
 
 
+def test_a_typed_instrument_is_called_at_its_own_cadence_for_each_level(run):
+    from pulseboard.instruments.collapse import collapse
+    from pulseboard.instruments.stability import Stability
+
+    model, optimizer = model_and_optimizer()
+    stability = Stability(window_steps=10)
+    with pb.watch(model, optimizer, run=run, overhead=None, histogram_interval=0) as watching:
+        for x in batches(201):
+            for level in (0, 1):
+                watching.measure(collapse, torch.randn(16, 4), level=level)
+            watching.measure(stability, 1.0)
+            train(model, optimizer, [x])
+        with pytest.raises(ValueError, match="not declared as an instrument"):
+            watching.measure(dict)
+    got = logged(run)
+    for level in (0, 1):
+        assert got.series(f"train/collapse/level{level}_effective_rank").steps.tolist() == [0, 100, 200]
+    assert len(got.series("train/stability/loss_smoothness")) == 201
+
+
 def test_closing_removes_every_hook(run):
     model, optimizer = model_and_optimizer()
     watching = pb.watch(model, optimizer, run=run, dead_units=True)

@@ -42,7 +42,7 @@ _known: dict[str, Instrument] = {}
 def instrument(*, id: str, metrics: Mapping[str, Metric], every: int = 1) -> Callable[[Measure], Measure]:
     """Declare a function, or a class whose objects are called, as the instrument `id`.
 
-    What it returns is ready for `run.log`: no gradient is traced, floating-point warnings are silent,
+    It carries its declaration as `declared`. What it returns is ready for `run.log`: no gradient is traced, floating-point warnings are silent,
     and NumPy's numbers become floats.
     """
 
@@ -56,7 +56,7 @@ def instrument(*, id: str, metrics: Mapping[str, Metric], every: int = 1) -> Cal
             made.__call__ = measuring(made.__call__)
         else:
             made = measuring(measure)
-        _known[id] = Instrument(id, every, metrics, made, file)
+        _known[id] = made.declared = Instrument(id, every, metrics, made, file)
         declared: Measure = made
         return declared
 

@@ -48,6 +48,10 @@ class Schedule:
         """An instrument that runs every so many steps; 0: never."""
         self._entries[id] = _Entry(every, every)
 
+    def knows(self, id: str) -> bool:
+        """Whether the instrument was added."""
+        return id in self._entries
+
     def due(self, id: str, step: int) -> bool:
         """Whether the instrument shall run at this step."""
         entry = self._entries[id]

@@ -108,6 +108,24 @@ class Watch:
         self._handles: list[Any] = []
         self._install(dead_units)
 
+    def measure(self, instrument: Callable[..., dict[str, Any]], *args: Any, **named: Any) -> bool:
+        """Call an instrument if its cadence says so; what it gives is logged with the step under way.
+
+        Each level and each data set has a cadence of its own. Whether it was called comes back.
+        """
+        declared = getattr(instrument, "declared", None)
+        if declared is None:
+            raise ValueError(f"{instrument!r} is not declared as an instrument: see pulseboard.instruments.declare.")
+        of = ", ".join(f"{key}={named[key]}" for key in ("level", "name", "prefix") if key in named)
+        id, step = f"{declared.id} {of}".strip(), self._now()
+        if not self.schedule.knows(id):
+            self.schedule.add(id, every=declared.every)
+        if not self.schedule.due(id, step):
+            return False
+        with self.schedule.running(id, step), self._torch.no_grad():
+            self._logged.update(instrument(*args, **named))
+        return True
+
     def close(self) -> None:
         """Remove every hook. What was measured is logged."""
         for handle in self._handles:
