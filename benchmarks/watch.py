@@ -153,7 +153,7 @@ def main() -> int:
     options = parser.parse_args()
     BENCH.mkdir(exist_ok=True)
     torch.set_num_threads(max(1, (os.cpu_count() or 2) - 1))  # one core is left for the tools' own threads
-    blocks, steps = (2, 5) if options.quick else (40, 25)
+    blocks, steps = (2, 5) if options.quick else (16, 25)
     measured = {tool: measure(tool, blocks=blocks, steps=steps) for tool in available()}
     body = _body(options, measured)
     print(body)

@@ -167,8 +167,8 @@ Medians of {len(scalars["pulseboard"])} samples in turn, each a fresh process of
 
 {checks_table(checks)}
 
-What the training thread pays. Pulseboard's and the JSON line's calls are in the system's hands when they return;
-SummaryWriter's, tensorboardX's and trackio's wait in a queue that a killed job loses.
+What the training thread pays. Pulseboard's calls are in the system's hands when they return; those of the others wait
+in a queue or a buffer, which a killed job loses.
 
 {table(headers, rows)}
 

@@ -42,8 +42,8 @@ _known: dict[str, Instrument] = {}
 def instrument(*, id: str, metrics: Mapping[str, Metric], every: int = 1) -> Callable[[Measure], Measure]:
     """Declare a function, or a class whose objects are called, as the instrument `id`.
 
-    It carries its declaration as `declared`. What it returns is ready for `run.log`: no gradient is traced, floating-point warnings are silent,
-    and NumPy's numbers become floats.
+    It carries its declaration as `declared`. What it returns is ready for `run.log`: no gradient is traced,
+    floating-point warnings are silent, and NumPy's numbers become floats.
     """
 
     def declare(measure: Measure) -> Measure:
