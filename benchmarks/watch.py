@@ -188,7 +188,8 @@ in blocks in turn, in one process. wandb watches gradients and parameters at its
 
 {checks_table(checks)}
 
-Added time in per cent: of all steps together, and of the 1st, 50th and 99th percentile.
+Added time in per cent: of all steps together, and of the 1st, 50th and 99th percentile. Below about one per cent, and
+wherever it is negative, it is the machine's noise.
 
 {table(("tool", "all steps", "p1", "p50", "p99"), rows)}
 """

@@ -100,7 +100,8 @@ print(json.dumps({"found": found, "known": len(all_instruments())}))
     assert json.loads(done.stdout)["found"]["moe/load_imbalance"] == 1
 
 
-def test_the_examples_of_the_document_run(monkeypatch):
+def test_the_examples_of_the_document_run(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # they make a run
     monkeypatch.setattr(declare, "_known", dict(all_instruments()))  # they declare one of their own
     code = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert len(code) >= 5
