@@ -12,7 +12,7 @@ from pulseboard.core.errors import PulseboardError
 from pulseboard.files import layout
 
 _PIECE = 1 << 20
-# 6: event files shrink 3 to 20 fold; 9 takes three times as long for a few per cent (docs/log.md).
+# 6: event files shrink 3 to 24 fold (docs/log.md). Higher levels were not tried.
 _LEVEL = 6
 
 

@@ -21,7 +21,7 @@ from pulseboard.files import event, mounts
 from pulseboard.native import kernel
 from pulseboard.record.report import say
 
-# Kept in memory while the disk cannot take it; a day of an ordinary job's scalars.
+# Kept in memory while the disk cannot take it: some two million scalars.
 MOST_WAITING_BYTES = 64 << 20
 _PIECE = 1 << 20
 # Files of one process made in the same second differ by this; readers go by the order of names, so zeros come first.
