@@ -3,8 +3,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-NATIVE := $(filter-out src/pulseboard/native/kernel.c,$(wildcard src/pulseboard/native/*.[ch])) \
-          src/pulseboard/native/kernel.pyx
+NATIVE := $(wildcard src/pulseboard/native/*.[ch] src/pulseboard/native/*.pyx)
 
 .PHONY: help demo test check golden format bench fuzz native clean
 
@@ -57,5 +56,5 @@ fuzz: $(VENV)/.dev  ## ten minutes of hostile bytes against the sanitized kernel
 	$(BIN)/python tests/native/fuzz.py --seconds 600
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) build dist .bench demo_runs src/*.egg-info src/pulseboard/native/kernel.c
+	rm -rf $(VENV) build dist .bench demo_runs src/*.egg-info
 	find src -name '*.so' -delete

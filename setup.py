@@ -1,4 +1,4 @@
-"""Builds the native kernel; everything else is in pyproject.toml."""
+"""Builds what is compiled; everything else is in pyproject.toml."""
 
 import os
 from pathlib import Path
@@ -11,13 +11,20 @@ NATIVE = Path("src/pulseboard/native")
 # PULSEBOARD_SANITIZE=1 builds with the address and undefined-behaviour sanitizers (make fuzz).
 sanitize = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"] if os.environ.get("PULSEBOARD_SANITIZE") else []
 
-kernel = Extension(
-    "pulseboard.native.kernel",
-    sources=[str(NATIVE / "kernel.pyx"), *sorted(str(p) for p in NATIVE.glob("*.c") if p.name != "kernel.c")],
-    depends=sorted(str(p) for p in NATIVE.glob("*.h")),
-    include_dirs=[str(NATIVE)],
-    extra_compile_args=["-O3", "-std=gnu11", "-pthread", *sanitize],
-    extra_link_args=["-pthread", *sanitize],
-)
 
-setup(ext_modules=cythonize([kernel], language_level=3))
+def extension(face: Path) -> Extension:
+    """One compiled module. Its hand-written C files are named in its first lines: `# uses: events.c columns.c`."""
+    first_lines = face.read_text(encoding="utf-8").splitlines()[:5]
+    uses = [word for line in first_lines if line.startswith("# uses:") for word in line.split()[2:]]
+    return Extension(
+        f"pulseboard.native.{face.stem}",
+        sources=[str(face), *(str(NATIVE / name) for name in uses)],
+        depends=sorted(str(path) for path in NATIVE.glob("*.h")),
+        include_dirs=[str(NATIVE)],
+        extra_compile_args=["-O3", "-std=gnu11", "-pthread", *sanitize],
+        extra_link_args=["-pthread", *sanitize],
+    )
+
+
+faces = [extension(face) for face in sorted(NATIVE.glob("*.pyx"))]
+setup(ext_modules=cythonize(faces, language_level=3, build_dir="build/cython"))

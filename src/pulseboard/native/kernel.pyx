@@ -1,4 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, freethreading_compatible=True
+# uses: columns.c crc32c.c encode.c events.c histogram.c load.c tensor.c
 """The kernel's Python face: event files in, columns out.
 
 Thin on purpose: the work is in the C files beside this one, with the GIL released. Arrays come

@@ -1,0 +1,268 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""A change detector for one series: it takes points as they come and keeps what it needs of them, no more.
+
+What it does is described in docs/design/diagnosis.md ("The change test"). The result does not depend on how the
+points were cut into calls.
+"""
+
+from libc.math cimport NAN, fabs, floor, isfinite, log, sqrt
+from libc.string cimport memmove
+
+DEF MOST = 128  # points in the trailing window
+DEF LEAST = 16
+DEF RETURN_POINTS = 5  # a return is the median of so many points
+
+
+cdef double _median(double* sorted_values, int n) noexcept nogil:
+    if n == 0:
+        return NAN
+    if n % 2:
+        return sorted_values[n // 2]
+    return 0.5 * (sorted_values[n // 2 - 1] + sorted_values[n // 2])
+
+
+cdef void _sort(double* values, int n) noexcept nogil:
+    """Insertion sort: windows are small, and most calls get them nearly sorted."""
+    cdef int i, j
+    cdef double value
+    for i in range(1, n):
+        value = values[i]
+        j = i - 1
+        while j >= 0 and values[j] > value:
+            values[j + 1] = values[j]
+            j -= 1
+        values[j + 1] = value
+
+
+cdef class Cusum:
+    """Finds where a series leaves its own recent level upwards (`sign` 1) or downwards (-1).
+
+    `block` points are averaged into one first; `use_log` takes logarithms, for positive series; `threshold` is the
+    sum of standardised surprises, each bounded by 3 and less 1, that raises an alarm.
+    """
+
+    cdef readonly int block
+    cdef readonly int sign
+    cdef readonly bint use_log
+    cdef readonly double threshold
+    cdef readonly double least_scale  # smallest noise believed, as a share of the level (absolute on a log scale)
+    cdef readonly long long seen  # blocks taken
+    cdef readonly double score
+    cdef readonly list alarms  # dicts, in order; the last may still be open
+
+    # The block under way.
+    cdef double _sum
+    cdef int _in_block
+    cdef long long _block_step
+    # The trailing window: values in order of arrival, newest last; and their whitened residuals.
+    cdef double _window[MOST]
+    cdef double _residuals[MOST]
+    cdef int _held
+    cdef int _residuals_held
+    cdef double _last_residual
+    cdef bint _has_last
+    # The episode under way.
+    cdef bint _open
+    cdef double _level
+    cdef double _scale
+    cdef long long _since
+    cdef long long _rise_step  # where the score last left zero
+    cdef long long _rise_index
+    cdef double _recent[RETURN_POINTS]
+    cdef int _recents
+    cdef double _peak
+    cdef long long _peak_step
+    cdef double _episode_sum
+
+    def __cinit__(self, int block=1, int sign=1, bint use_log=False, double threshold=14.0, double least_scale=1e-3):
+        self.block, self.sign, self.use_log, self.threshold = block, sign, use_log, threshold
+        self.least_scale = least_scale
+        self.alarms = []
+
+    def take(self, const long long[::1] steps, const double[::1] values):
+        """The next points. Those that are not finite, or not positive on a log scale, are passed over."""
+        cdef Py_ssize_t i
+        cdef double value
+        for i in range(values.shape[0]):
+            value = values[i]
+            if not isfinite(value):
+                continue
+            if self.use_log:
+                if value <= 0:
+                    continue
+                value = log(value)
+            if self._in_block == 0:
+                self._block_step = steps[i]
+                self._sum = 0.0
+            self._sum += value
+            self._in_block += 1
+            if self._in_block == self.block:
+                self._in_block = 0
+                self._point(self._block_step, steps[i], self.sign * self._sum / self.block)
+
+    def forget(self):
+        """Begin anew from the next point, as after a change that somebody announced."""
+        self._held = self._residuals_held = 0
+        self._has_last = False
+        self.score = 0.0
+        self._close(returned=False)
+
+    cdef int _width(self) noexcept nogil:
+        cdef long long width = self.seen // 8
+        if width < LEAST:
+            return LEAST
+        return <int>(MOST if width > MOST else width)
+
+    cdef _point(self, long long step, long long last_step, double value):
+        cdef int width = self._width()
+        cdef double level = NAN, scale = NAN, phi = 0.0, residual, surprise
+        cdef bint ready = self._held >= width and self._residuals_held >= width
+        self.seen += 1
+        if self._open:
+            self._follow(last_step, value)
+            return
+        if self._held >= LEAST:
+            level = self._predict(width)
+            residual = value - level
+            if ready:
+                phi = self._persistence(width)
+                scale = self._noise(width, phi, level)
+                surprise = (residual - phi * self._last_residual) / scale
+                surprise = 3.0 if surprise > 3.0 else (-3.0 if surprise < -3.0 else surprise)
+                if self.score <= 0.0:
+                    self._rise_step, self._rise_index = step, self.seen
+                    self._level, self._scale = level, scale
+                    self._peak, self._peak_step, self._episode_sum = value, step, 0.0
+                self.score = max(0.0, self.score + surprise - 1.0)
+                if self.score > 0.0:
+                    self._episode_sum += value
+                    if value > self._peak:
+                        self._peak, self._peak_step = value, step
+                if self.score > self.threshold:
+                    self._raise_alarm(last_step, value)
+                    return
+            # A suspicion must not teach the window that the new level is usual.
+            if self.score <= self.threshold / 3.0:
+                self._keep_residual(residual)
+                self._last_residual, self._has_last = residual, True
+        if self.score <= self.threshold / 3.0:
+            self._keep(value)
+
+    cdef double _predict(self, int width) noexcept nogil:
+        """The newer half's median, moved on by half of the fall from the older half's: falls go on, rises do not."""
+        cdef double half_sorted[MOST]
+        cdef int n = self._held if self._held < width else width
+        cdef int half = n // 2, i
+        cdef double newer, older
+        for i in range(half):
+            half_sorted[i] = self._window[self._held - half + i]
+        _sort(half_sorted, half)
+        newer = _median(half_sorted, half)
+        for i in range(half):
+            half_sorted[i] = self._window[self._held - 2 * half + i]
+        _sort(half_sorted, half)
+        older = _median(half_sorted, half)
+        return newer + (0.5 * (newer - older) if newer < older else 0.0)
+
+    cdef double _persistence(self, int width) noexcept nogil:
+        """How much of a residual the next one keeps, between 0 and 0.9."""
+        cdef double products = 0.0, squares = 0.0, a, b
+        cdef int i, first = self._residuals_held - width
+        for i in range(first + 1, self._residuals_held):
+            a, b = self._residuals[i - 1], self._residuals[i]
+            products += a * b
+            squares += a * a
+        if squares <= 0.0:
+            return 0.0
+        a = products / squares
+        return 0.0 if a < 0.0 else (0.9 if a > 0.9 else a)
+
+    cdef double _noise(self, int width, double phi, double level) noexcept nogil:
+        cdef double spread[MOST]
+        cdef int i, n = 0, first = self._residuals_held - width
+        cdef double centre, least
+        for i in range(first + 1, self._residuals_held):
+            spread[n] = self._residuals[i] - phi * self._residuals[i - 1]
+            n += 1
+        _sort(spread, n)
+        centre = _median(spread, n)
+        for i in range(n):
+            spread[i] = fabs(spread[i] - centre)
+        _sort(spread, n)
+        least = self.least_scale if self.use_log else self.least_scale * fabs(level)
+        centre = 1.4826 * _median(spread, n)
+        return centre if centre > least else (least if least > 0 else 1e-300)
+
+    cdef void _keep(self, double value) noexcept nogil:
+        if self._held == MOST:
+            memmove(&self._window[0], &self._window[1], (MOST - 1) * sizeof(double))
+            self._held -= 1
+        self._window[self._held] = value
+        self._held += 1
+
+    cdef void _keep_residual(self, double value) noexcept nogil:
+        if self._residuals_held == MOST:
+            memmove(&self._residuals[0], &self._residuals[1], (MOST - 1) * sizeof(double))
+            self._residuals_held -= 1
+        self._residuals[self._residuals_held] = value
+        self._residuals_held += 1
+
+    # ---- episodes
+
+    cdef _raise_alarm(self, long long step, double value):
+        self._open = True
+        self._since = 0
+        self._recents = 0
+        self.alarms.append({
+            "first_step": self._rise_step,
+            "alarm_step": step,
+            "points": self.seen - self._rise_index + 1,
+            "level": self._unsigned(self._level),
+            "scale": self._scale,
+            "peak": self._unsigned(self._peak),
+            "peak_step": self._peak_step,
+            "end_step": None,
+            "returned": None,  # None: still open
+            "last": self._unsigned(value),
+        })
+
+    cdef _follow(self, long long step, double value):
+        """An open episode: over when the series is back at its old level, or has stayed away for ten windows."""
+        cdef double sorted_recent[RETURN_POINTS]
+        cdef int i
+        cdef dict alarm = self.alarms[-1]
+        self._since += 1
+        if value > self._peak:
+            self._peak, self._peak_step = value, step
+            alarm["peak"], alarm["peak_step"] = self._unsigned(value), step
+        alarm["last"] = self._unsigned(value)
+        self._recent[(self._since - 1) % RETURN_POINTS] = value
+        if self._recents < RETURN_POINTS:
+            self._recents += 1
+        if self._recents == RETURN_POINTS:
+            for i in range(RETURN_POINTS):
+                sorted_recent[i] = self._recent[i]
+            _sort(sorted_recent, RETURN_POINTS)
+            if _median(sorted_recent, RETURN_POINTS) <= self._level + 1.5 * self._scale:
+                alarm["end_step"] = step
+                self._close(returned=True)
+                self._restart(forget_level=False)
+                return
+        if self._since >= 10 * self._width():
+            alarm["end_step"] = step
+            self._close(returned=False)
+            self._restart(forget_level=True)
+
+    cdef _close(self, bint returned):
+        if self._open:
+            self.alarms[-1]["returned"] = returned
+        self._open = False
+
+    cdef _restart(self, bint forget_level):
+        self.score = 0.0
+        if forget_level:
+            self._held = self._residuals_held = 0
+            self._has_last = False
+
+    cdef double _unsigned(self, double value):
+        return self.sign * value

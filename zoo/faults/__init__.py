@@ -1,0 +1,1 @@
+"""The faults, grouped by what they break: one small function each."""
