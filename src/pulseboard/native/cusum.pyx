@@ -5,33 +5,56 @@ What it does is described in docs/design/diagnosis.md ("The change test"). The r
 points were cut into calls.
 """
 
-from libc.math cimport NAN, fabs, floor, isfinite, log, sqrt
+from libc.math cimport NAN, fabs, isfinite, log
 from libc.string cimport memmove
 
 DEF MOST = 128  # points in the trailing window
 DEF LEAST = 16
+DEF REFRESH_POINTS = 8  # noise changes slowly, and is the dear part
 DEF RETURN_POINTS = 5  # a return is the median of so many points
 
 
-cdef double _median(double* sorted_values, int n) noexcept nogil:
+cdef double _median(double* values, int n) noexcept nogil:
+    """The median, by partial sorting in place."""
+    cdef double upper, lower
+    cdef int i
     if n == 0:
         return NAN
+    upper = _select(values, n, n // 2)
     if n % 2:
-        return sorted_values[n // 2]
-    return 0.5 * (sorted_values[n // 2 - 1] + sorted_values[n // 2])
+        return upper
+    lower = values[0]  # what was put below the upper middle: the greatest of it is the lower middle
+    for i in range(1, n // 2):
+        if values[i] > lower:
+            lower = values[i]
+    return 0.5 * (lower + upper)
 
 
-cdef void _sort(double* values, int n) noexcept nogil:
-    """Insertion sort: windows are small, and most calls get them nearly sorted."""
-    cdef int i, j
-    cdef double value
-    for i in range(1, n):
-        value = values[i]
-        j = i - 1
-        while j >= 0 and values[j] > value:
-            values[j + 1] = values[j]
-            j -= 1
-        values[j + 1] = value
+cdef double _select(double* values, int n, int k) noexcept nogil:
+    """The k-th smallest (Hoare's quickselect); everything before place k is no greater afterwards."""
+    cdef int low = 0, high = n - 1, i, j
+    cdef double pivot, swap
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                swap = values[i]
+                values[i] = values[j]
+                values[j] = swap
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return values[k]
 
 
 cdef class Cusum:
@@ -61,8 +84,12 @@ cdef class Cusum:
     cdef int _residuals_held
     cdef double _last_residual
     cdef bint _has_last
+    cdef double _phi
+    cdef double _sigma
+    cdef int _noise_age
     # The episode under way.
     cdef bint _open
+    cdef dict _alarm
     cdef double _level
     cdef double _scale
     cdef long long _since
@@ -102,10 +129,10 @@ cdef class Cusum:
 
     def forget(self):
         """Begin anew from the next point, as after a change that somebody announced."""
-        self._held = self._residuals_held = 0
+        self._held = self._residuals_held = self._noise_age = 0
         self._has_last = False
         self.score = 0.0
-        self._close(returned=False)
+        self._close(False)
 
     cdef int _width(self) noexcept nogil:
         cdef long long width = self.seen // 8
@@ -125,8 +152,11 @@ cdef class Cusum:
             level = self._predict(width)
             residual = value - level
             if ready:
-                phi = self._persistence(width)
-                scale = self._noise(width, phi, level)
+                if self._noise_age == 0:
+                    self._phi = self._persistence(width)
+                    self._sigma = self._noise(width, self._phi, level)
+                self._noise_age = (self._noise_age + 1) % REFRESH_POINTS
+                phi, scale = self._phi, self._sigma
                 surprise = (residual - phi * self._last_residual) / scale
                 surprise = 3.0 if surprise > 3.0 else (-3.0 if surprise < -3.0 else surprise)
                 if self.score <= 0.0:
@@ -150,18 +180,16 @@ cdef class Cusum:
 
     cdef double _predict(self, int width) noexcept nogil:
         """The newer half's median, moved on by half of the fall from the older half's: falls go on, rises do not."""
-        cdef double half_sorted[MOST]
+        cdef double half_window[MOST]
         cdef int n = self._held if self._held < width else width
         cdef int half = n // 2, i
         cdef double newer, older
         for i in range(half):
-            half_sorted[i] = self._window[self._held - half + i]
-        _sort(half_sorted, half)
-        newer = _median(half_sorted, half)
+            half_window[i] = self._window[self._held - half + i]
+        newer = _median(half_window, half)
         for i in range(half):
-            half_sorted[i] = self._window[self._held - 2 * half + i]
-        _sort(half_sorted, half)
-        older = _median(half_sorted, half)
+            half_window[i] = self._window[self._held - 2 * half + i]
+        older = _median(half_window, half)
         return newer + (0.5 * (newer - older) if newer < older else 0.0)
 
     cdef double _persistence(self, int width) noexcept nogil:
@@ -184,11 +212,9 @@ cdef class Cusum:
         for i in range(first + 1, self._residuals_held):
             spread[n] = self._residuals[i] - phi * self._residuals[i - 1]
             n += 1
-        _sort(spread, n)
         centre = _median(spread, n)
         for i in range(n):
             spread[i] = fabs(spread[i] - centre)
-        _sort(spread, n)
         least = self.least_scale if self.use_log else self.least_scale * fabs(level)
         centre = 1.4826 * _median(spread, n)
         return centre if centre > least else (least if least > 0 else 1e-300)
@@ -213,7 +239,7 @@ cdef class Cusum:
         self._open = True
         self._since = 0
         self._recents = 0
-        self.alarms.append({
+        self._alarm = {
             "first_step": self._rise_step,
             "alarm_step": step,
             "points": self.seen - self._rise_index + 1,
@@ -224,13 +250,14 @@ cdef class Cusum:
             "end_step": None,
             "returned": None,  # None: still open
             "last": self._unsigned(value),
-        })
+        }
+        self.alarms.append(self._alarm)
 
     cdef _follow(self, long long step, double value):
         """An open episode: over when the series is back at its old level, or has stayed away for ten windows."""
-        cdef double sorted_recent[RETURN_POINTS]
+        cdef double recent[RETURN_POINTS]
         cdef int i
-        cdef dict alarm = self.alarms[-1]
+        cdef dict alarm = self._alarm
         self._since += 1
         if value > self._peak:
             self._peak, self._peak_step = value, step
@@ -241,27 +268,26 @@ cdef class Cusum:
             self._recents += 1
         if self._recents == RETURN_POINTS:
             for i in range(RETURN_POINTS):
-                sorted_recent[i] = self._recent[i]
-            _sort(sorted_recent, RETURN_POINTS)
-            if _median(sorted_recent, RETURN_POINTS) <= self._level + 1.5 * self._scale:
+                recent[i] = self._recent[i]
+            if _median(recent, RETURN_POINTS) <= self._level + 1.5 * self._scale:
                 alarm["end_step"] = step
-                self._close(returned=True)
-                self._restart(forget_level=False)
+                self._close(True)
+                self._restart(False)
                 return
         if self._since >= 10 * self._width():
             alarm["end_step"] = step
-            self._close(returned=False)
-            self._restart(forget_level=True)
+            self._close(False)
+            self._restart(True)
 
     cdef _close(self, bint returned):
         if self._open:
-            self.alarms[-1]["returned"] = returned
+            self._alarm["returned"] = returned
         self._open = False
 
     cdef _restart(self, bint forget_level):
         self.score = 0.0
         if forget_level:
-            self._held = self._residuals_held = 0
+            self._held = self._residuals_held = self._noise_age = 0
             self._has_last = False
 
     cdef double _unsigned(self, double value):

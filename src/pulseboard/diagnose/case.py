@@ -1,0 +1,173 @@
+"""A case: one run as detectors see it. No files, no clock: everything they may look at is here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding, Severity
+from pulseboard.core.values import Histogram
+from pulseboard.diagnose.context import Context
+from pulseboard.diagnose.profile import Profile
+from pulseboard.diagnose.roles import Reading
+from pulseboard.diagnose.track import Points, Track
+
+
+class TooShort(Exception):
+    """Raised by a detector that has its metrics but too few points of them yet; says how many it needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to the run and may explain a change in its curves."""
+
+    step: int
+    what: str
+    declared: bool  # planned by the user, as far as the log says
+
+
+@dataclass(slots=True)
+class Case:
+    """What is known of one run."""
+
+    name: str
+    path: str
+    tracks: Mapping[str, Track]
+    reading: Reading
+    profile: Profile
+    context: Context = field(default_factory=Context)
+    ranks: Mapping[int, Mapping[str, Track]] = field(default_factory=dict)  # rank -> tag -> track, rank 0 among them
+    histograms: Mapping[str, Sequence[Histogram]] = field(default_factory=dict)
+    restarts: Sequence[int] = ()  # steps at which the run was resumed
+    overlaps: int = 0  # points that a restart or a second writer put beside others of the same step
+    now: float | None = None  # seconds since 1970, where the run is watched live; None: after the fact
+    _events: list[Event] | None = None
+    _warm_up: int | None = None
+
+    # ---- series
+
+    def one(self, role: str) -> Track | None:
+        """The series of a role, or of several the one that counts."""
+        tag = self.reading.first(role)
+        return self.tracks.get(tag) if tag is not None else None
+
+    def every(self, role: str) -> list[Track]:
+        """All series of a role: levels, data sets, devices."""
+        return [self.tracks[tag] for tag in self.reading.tags.get(role, ()) if tag in self.tracks]
+
+    def need(self, role: str, *, points: int = 1) -> Track:
+        """The series of a role that the detector reads, with at least so many points, or TooShort."""
+        track = self.one(role)
+        assert track is not None, f"{role} is not among the roles the detector says it reads"
+        if len(track) < points:
+            raise TooShort(f"{track.tag!r} has {len(track)} of the {points} points this needs")
+        return track
+
+    def limit(self, slug: str, name: str) -> float:
+        """A number of the profile's for a finding."""
+        return self.profile.limit(slug, name)
+
+    # ---- time
+
+    @property
+    def steps(self) -> tuple[int, int] | None:
+        """The first and the last step of any series; None where there are no points."""
+        some = [track for track in self.tracks.values() if track.first_step is not None]
+        if not some:
+            return None
+        firsts = [track.first_step for track in some if track.first_step is not None]
+        lasts = [track.last_step for track in some if track.last_step is not None]
+        return min(firsts), max(lasts)
+
+    @property
+    def planned_steps(self) -> int | None:
+        """How many steps the training is to take, where the configuration says so."""
+        return self.context.planned_steps
+
+    def progress(self, step: int) -> float | None:
+        """The share of the planned training that is done at a step."""
+        planned = self.planned_steps
+        return None if not planned else min(1.0, step / planned)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run is over, as far as the log says."""
+        if self.context.status is not None:
+            return self.context.status != "running"
+        return self.now is None
+
+    @property
+    def warm_up_step(self) -> int:
+        """The step after which change and trend tests may speak: the learning rate has stopped rising."""
+        if self._warm_up is None:
+            self._warm_up = self._find_warm_up()
+        return self._warm_up
+
+    def _find_warm_up(self) -> int:
+        span = self.steps
+        if span is None:
+            return 0
+        first, last = span
+        found = first + int(0.02 * (self.planned_steps or (last - first)))
+        rate = self.one("lr")
+        if rate is not None and len(rate) >= 3:
+            steps, values = rate.points(most=1024)
+            top = values.max() if len(values) else 0.0
+            if top > 0 and values[0] < 0.95 * top:
+                reached = int(steps[int(np.argmax(values >= 0.95 * top))])
+                # A rate that rises all along is no warm-up; other findings tell of it.
+                if reached <= first + 0.25 * (last - first):
+                    found = max(found, reached)
+        return found
+
+    @property
+    def events(self) -> list[Event]:
+        """What may explain changes: resumes, declared changes, jumps of schedules."""
+        if self._events is None:
+            found = [Event(int(step), "the run was resumed", declared=False) for step in self.restarts]
+            found += [Event(step, what, declared=True) for step, what in self.context.declared_changes]
+            for role in ("schedule.batch_size", "schedule.sequence_length"):
+                for track in self.every(role):
+                    found += [Event(step, f"{track.tag} changed", declared=True) for step in _changes(track.points())]
+            self._events = sorted(found, key=lambda event: event.step)
+        return self._events
+
+    def explained_by(self, step: int, *, within_steps: int) -> Event | None:
+        """A declared change shortly before a step, or at it."""
+        near = [e for e in self.events if e.declared and -within_steps // 4 <= step - e.step <= within_steps]
+        return near[-1] if near else None
+
+    # ---- saying
+
+    def finding(
+        self,
+        slug: str,
+        severity: Severity,
+        track: Track | str,
+        summary: str,
+        *,
+        first_step: int | None = None,
+        last_step: int | None = None,
+        evidence: Sequence[Evidence] = (),
+    ) -> Finding:
+        """A finding about a series, up to its last point where no end is given."""
+        tag = track if isinstance(track, str) else track.tag
+        about = self.tracks.get(tag)
+        span = self.steps or (0, 0)
+        if first_step is None:
+            first_step = about.first_step if about is not None and about.first_step is not None else span[0]
+        if last_step is None:
+            last_step = about.last_step if about is not None and about.last_step is not None else span[1]
+        return Finding(slug, severity, tag, int(first_step), int(max(first_step, last_step)), summary, tuple(evidence))
+
+
+def window_points(count: int) -> int:
+    """The width of windows in points for a series of so many."""
+    return int(min(128, max(16, count // 8)))
+
+
+def _changes(points: Points) -> list[int]:
+    at = np.flatnonzero(np.diff(points.values) != 0) + 1
+    return [int(step) for step in points.steps[at]] if len(at) <= 100 else []

@@ -1,0 +1,1 @@
+"""One detector a file; each declares its slug and the roles it reads."""

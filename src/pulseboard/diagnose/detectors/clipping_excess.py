@@ -1,0 +1,54 @@
+"""Clipping excess: almost every step is clipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.statistics.proportion import least_rate
+
+
+def clipped_share(case: Case) -> tuple[int, int, str] | None:
+    """(clipped, of how many points, by which tag) over the last points after warm-up; None where nothing says it."""
+    norm = case.one("gradient.norm")
+    was = case.one("gradient.was_clipped")
+    share = case.one("gradient.clipped")
+    if was is not None and len(was) >= 20:
+        steps, values = was.tail
+        values = values[(steps > case.warm_up_step) & np.isfinite(values)]
+        return int((values > 0.5).sum()), len(values), was.tag
+    if share is not None and len(share) >= 5:
+        values = share.points().values[-20:]
+        level = float(np.median(values)) / (100.0 if share.high > 1.0 else 1.0)
+        return round(level * 200), 200, share.tag
+    after = case.one("gradient.norm_after")
+    if case.context.clip_norm is not None and norm is not None and len(norm) >= 20 and norm is not after:
+        steps, values = norm.tail
+        values = values[(steps > case.warm_up_step) & np.isfinite(values)]
+        return int((values > case.context.clip_norm).sum()), len(values), norm.tag
+    return None
+
+
+@detector(id="clipping-excess", reads="gradient.was_clipped|gradient.clipped|gradient.norm")
+def clipping_excess(case: Case) -> Iterator[Finding]:
+    """Harmful only where the optimizer does not divide by the gradient's size: a warning then, else info."""
+    counted = clipped_share(case)
+    if counted is None or counted[1] < 20:
+        return
+    clipped, of, tag = counted
+    rate, limit = least_rate(clipped, of), case.limit("clipping-excess", "share")
+    if rate <= limit:
+        return
+    plain = case.context.adaptive is False
+    yield case.finding(
+        "clipping-excess",
+        "warning" if plain else "info",
+        tag,
+        f"{clipped} of the last {of} points were clipped"
+        + (", and this optimizer makes smaller steps of it." if plain else "; Adam and its like hardly mind."),
+        evidence=[Evidence(tag, "share of steps clipped, at least", rate, limit)],
+    )

@@ -1,0 +1,54 @@
+"""Data shift: loss and gradients jump together, and the schedule did nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case, window_points
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.episodes import episodes, stride_steps
+from pulseboard.diagnose.track import Change
+
+
+@detector(id="data-shift", reads=("train.loss", "gradient.norm"))
+def data_shift(case: Case) -> Iterator[Finding]:
+    """An episode of the loss and one of the gradient norm that begin together, the learning rate being smooth."""
+    loss, norm = case.need("train.loss", points=48), case.need("gradient.norm", points=48)
+    near = int(window_points(len(loss)) * stride_steps(loss) / 4) + 1
+    rises = norm.alarms(Change(log=True)) if norm.carries(Change(log=True)) else []
+    for episode in episodes(case, loss):
+        alarm = episode.alarm
+        share = episode.rise / abs(alarm.level) if alarm.level else float("inf")
+        if episode.returned is True or episode.explained is not None or share < case.limit("data-shift", "rise"):
+            continue
+        together = [one for one in rises if abs(one.first_step - alarm.first_step) <= near]
+        if not together or _rate_leaps(case, alarm.first_step, near):
+            continue
+        if any(abs(restart - alarm.first_step) <= near for restart in case.restarts):
+            continue
+        yield case.finding(
+            "data-shift",
+            "warning",
+            loss,
+            f"{loss.tag} and {norm.tag} rise together at step {alarm.first_step} while the learning rate is smooth: "
+            "the data changed.",
+            first_step=alarm.first_step,
+            evidence=[
+                Evidence(loss.tag, "rise as a share of the level", share, None, alarm.first_step),
+                Evidence(norm.tag, "first step of its own rise", together[0].first_step, None, together[0].first_step),
+            ],
+        )
+        return
+
+
+def _rate_leaps(case: Case, step: int, near: int) -> bool:
+    rate = case.one("lr")
+    if rate is None or len(rate) < 3:
+        return False
+    steps, values = rate.points()
+    around = (steps >= step - near) & (steps <= step + near)
+    inside = values[around]
+    return len(inside) > 1 and float(np.abs(np.diff(inside)).max()) > 0.1 * float(values.max())

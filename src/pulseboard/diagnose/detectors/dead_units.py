@@ -1,0 +1,55 @@
+"""Dead units: units that never fire."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.core.values import Histogram
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.roles import words_of
+
+
+@detector(id="dead-units", reads="dead.units|histograms")
+def dead_units(case: Case) -> Iterator[Finding]:
+    """By the shares that hooks measured, else by histograms of activations and gradients that are all zeros."""
+    limit, grave = case.limit("dead-units", "share"), case.limit("dead-units", "grave_share")
+    shares = {}
+    for track in case.every("dead.units"):
+        values = track.points(most=256).values
+        if len(values) >= 3:
+            shares[track.tag] = float(np.median(values[-5:])) / (100.0 if track.high > 1.0 else 1.0)
+    for tag, histograms in case.histograms.items():
+        if words_of(tag).rest & {"activation", "activations", "relu", "gradients", "gradient", "grad"} and histograms:
+            share = min(_zeros(one) for one in histograms[-3:])
+            if len(histograms) >= 2:
+                shares[tag] = share
+    if not shares:
+        return
+    worst = max(shares, key=lambda tag: shares[tag])
+    if shares[worst] <= limit:
+        return
+    many = sum(share > limit for share in shares.values())
+    yield case.finding(
+        "dead-units",
+        "critical" if shares[worst] > grave and many > len(shares) / 2 else "warning",
+        worst,
+        f"{100 * shares[worst]:.0f} % of {worst} is dead" + (f", and {many - 1} more like it." if many > 1 else "."),
+        evidence=[Evidence(worst, "share that never fires", shares[worst], limit)],
+    )
+
+
+def _zeros(histogram: Histogram) -> float:
+    """The share of a histogram that lies at exactly zero, as far as its buckets tell."""
+    total = float(histogram.counts.sum())
+    if total <= 0 or not len(histogram.counts):
+        return 0.0
+    width = np.abs(histogram.rights - histogram.lefts)
+    span = float(histogram.rights[-1] - histogram.lefts[0])
+    if span <= 0:
+        return 1.0 if histogram.lefts[0] == 0 else 0.0
+    at_zero = (histogram.lefts <= 0) & (histogram.rights >= 0) & (width < 1e-6 * span)
+    return float(histogram.counts[at_zero].sum()) / total

@@ -1,0 +1,39 @@
+"""Gradient imbalance: some layers get gradients a thousand times smaller than others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+
+
+@detector(id="gradient-imbalance", reads="gradient.layers")
+def gradient_imbalance(case: Case) -> Iterator[Finding]:
+    """The medians of all layers over the last half of the run. The target of a moving average gets none by design."""
+    aside = {track.tag for track in case.every("gradient.target")}
+    levels: dict[str, float] = {}
+    for track in case.every("gradient.layers"):
+        if track.tag in aside or len(track) < 3:
+            continue
+        values = track.points(most=128).values
+        levels[track.tag] = float(np.median(values[len(values) // 2 :]))
+    levels = {tag: level for tag, level in levels.items() if level > 0}
+    if len(levels) < 2:
+        return
+    weakest, strongest = min(levels, key=lambda t: levels[t]), max(levels, key=lambda t: levels[t])
+    decades = float(np.log10(levels[strongest] / levels[weakest]))
+    limit = case.limit("gradient-imbalance", "decades")
+    if decades < limit:
+        return
+    yield case.finding(
+        "gradient-imbalance",
+        "warning",
+        weakest,
+        f"{weakest} is {levels[weakest]:.2g} while {strongest} is {levels[strongest]:.2g}: {decades:.1f} "
+        "decades apart.",
+        evidence=[Evidence(weakest, "decades between the strongest and the weakest layer", decades, limit)],
+    )

@@ -1,0 +1,47 @@
+"""Gradient spike: the gradient norm leapt far above its recent level, and came back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.statistics.noise import running_median
+
+
+@detector(id="gradient-spike", reads="gradient.norm")
+def gradient_spike(case: Case) -> Iterator[Finding]:
+    """Points so many times the median before them, after warm-up. Clipping takes most of them up: info, and a
+    warning where the loss was hurt too."""
+    norm = case.need("gradient.norm", points=48)
+    steps, values = norm.points() if norm.block_points == 1 else norm.tail
+    finite = np.isfinite(values)
+    steps, values = steps[finite], values[finite]
+    if len(values) < 48:
+        return
+    level = np.concatenate([[values[0]], running_median(values, 32)[:-1]])
+    limit = case.limit("gradient-spike", "times")
+    high = (values > limit * level) & (steps > case.warm_up_step) & (np.arange(len(values)) >= 32)
+    # What stays up is no spike: the median of the points after must be back.
+    after = np.array([np.median(values[i + 1 : i + 9]) if i + 3 < len(values) else np.nan for i in range(len(values))])
+    at = np.flatnonzero(high & (after < 0.5 * limit * level))
+    if not len(at):
+        return
+    worst = int(at[np.argmax(values[at] / level[at])])
+    yield case.finding(
+        "gradient-spike",
+        "info",
+        norm,
+        f"{norm.tag} leapt to {values[worst]:.3g} at step {steps[worst]}, {values[worst] / level[worst]:.0f} times its "
+        "recent level" + (f"; {len(at)} such points in all." if len(at) > 1 else ", and came back."),
+        first_step=int(steps[at[0]]),
+        last_step=int(steps[at[-1]]),
+        evidence=[
+            Evidence(
+                norm.tag, "norm over its recent level", float(values[worst] / level[worst]), limit, int(steps[worst])
+            )
+        ],
+    )

@@ -1,0 +1,48 @@
+"""Gradient zeros: a large part of the model gets no gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.track import Track
+
+
+@detector(id="gradient-zeros", reads="gradient.zero_share|gradient.none_share")
+def gradient_zeros(case: Case) -> Iterator[Finding]:
+    """The share of zeros, and of parameters without any gradient. Critical where almost everything gets none."""
+    if case.context.frozen_on_purpose:
+        return
+    none, zero = _level(case.one("gradient.none_share")), _level(case.one("gradient.zero_share"))
+    limit, grave = case.limit("gradient-zeros", "share"), case.limit("gradient-zeros", "grave_share")
+    parts = [(level, role) for level, role in ((none, "gradient.none_share"), (zero, "gradient.zero_share")) if level]
+    if not parts:
+        return
+    level, role = max(parts)
+    if level <= limit:
+        return
+    track = case.one(role)
+    assert track is not None
+    what = (
+        "of the parameters get no gradient at all" if role == "gradient.none_share" else "of the gradient is exactly 0"
+    )
+    steps, values = track.points(most=512)
+    yield case.finding(
+        "gradient-zeros",
+        "critical" if level > grave else "warning",
+        track,
+        f"{100 * level:.0f} % {what} ({track.tag}).",
+        first_step=int(steps[int(np.argmax(values > limit))]),
+        evidence=[Evidence(track.tag, "median share", level, limit, int(steps[-1]))],
+    )
+
+
+def _level(track: Track | None) -> float | None:
+    if track is None or len(track) < 1:
+        return None
+    values = track.points().values
+    return float(np.median(values[-20:])) if len(values) else None

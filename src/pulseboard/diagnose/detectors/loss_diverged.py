@@ -1,0 +1,56 @@
+"""Loss diverged: the loss has turned and stays far above its best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case, window_points
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.statistics.rise import Rise, rise_from_best
+from pulseboard.diagnose.track import Points, Track
+
+
+def moving_target(case: Case) -> bool:
+    """Whether the loss is measured against targets that the model itself makes: it may rise in health."""
+    return any(case.every(role) for role in ("ema.momentum", "ema.distance", "collapse.std", "loss.relative"))
+
+
+def divergence(case: Case, track: Track) -> Rise | None:
+    """The rise of a loss above its best that is sure and large enough to matter."""
+    steps, values = track.points(most=512)
+    later = steps >= case.warm_up_step
+    points = Points(steps[later], values[later])
+    width = window_points(len(points.values))
+    rise = rise_from_best(points, width=width, least_surprise=case.limit("loss-diverged", "surprise"))
+    if rise is None or rise.share < case.limit("loss-diverged", "share"):
+        return None
+    fallen = abs(float(values[0]) - rise.best)
+    if rise.level - rise.best < case.limit("loss-diverged", "share_of_fall") * fallen:
+        return None
+    return rise
+
+
+@detector(id="loss-diverged", reads="train.loss")
+def loss_diverged(case: Case) -> Iterator[Finding]:
+    """Critical where half of what was learned is lost, or more."""
+    loss = case.need("train.loss", points=12)
+    if moving_target(case):
+        return
+    rise = divergence(case, loss)
+    if rise is None:
+        return
+    start = float(loss.points(most=512).values[0])
+    lost = rise.level - rise.best >= case.limit("loss-diverged", "lost") * max(start - rise.best, 0.0)
+    yield case.finding(
+        "loss-diverged",
+        "critical" if lost else "warning",
+        loss,
+        f"{loss.tag} was {rise.best:.4g} at step {rise.best_step} and is {rise.level:.4g} now: it has turned, "
+        f"surely from step {rise.since_step} on.",
+        first_step=rise.since_step,
+        evidence=[
+            Evidence(loss.tag, "rise above its best, as a share of it", rise.share, None, rise.since_step),
+            Evidence(loss.tag, "rise in standard errors", rise.surprise, case.limit("loss-diverged", "surprise")),
+        ],
+    )

@@ -1,0 +1,30 @@
+"""Loss noisy: the loss jitters more than it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.statistics.noise import noise_scale
+
+
+@detector(id="loss-noisy", reads="train.loss")
+def loss_noisy(case: Case) -> Iterator[Finding]:
+    """The last third against the middle one: the first has the fall of the beginning in it."""
+    loss = case.need("train.loss", points=96)
+    steps, values = loss.points(most=1024)
+    third = len(values) // 3
+    before, after = noise_scale(values[third : 2 * third]), noise_scale(values[2 * third :])
+    limit = case.limit("loss-noisy", "times")
+    if before <= 0 or after < limit * before:
+        return
+    yield case.finding(
+        "loss-noisy",
+        "info",
+        loss,
+        f"{loss.tag} jitters {after / before:.1f} times as much in the last third of the run as in the one before.",
+        first_step=int(steps[2 * third]),
+        evidence=[Evidence(loss.tag, "noise over the noise before", after / before, limit, int(steps[2 * third]))],
+    )

@@ -1,0 +1,40 @@
+"""Loss oscillating: the loss repeats itself at one distance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.statistics.period import period
+from pulseboard.diagnose.track import Points
+
+
+@detector(id="loss-oscillating", reads="train.loss")
+def loss_oscillating(case: Case) -> Iterator[Finding]:
+    """A peak in the spectrum far above its surroundings; a warning where the swing is large."""
+    loss = case.need("train.loss", points=96)
+    steps, values = loss.points(most=2048)
+    later = steps > case.warm_up_step
+    rhythm = period(Points(steps[later], values[later]))
+    if rhythm is None or rhythm.strength < case.limit("loss-oscillating", "strength"):
+        return
+    if rhythm.share < case.limit("loss-oscillating", "share"):
+        return
+    level = float(np.median(np.abs(values)))
+    swing = rhythm.swing / level if level else 0.0
+    if swing < case.limit("loss-oscillating", "swing"):
+        return
+    yield case.finding(
+        "loss-oscillating",
+        "warning" if swing >= case.limit("loss-oscillating", "grave_swing") else "info",
+        loss,
+        f"{loss.tag} swings by {100 * swing:.0f} % of its level every {rhythm.steps:.0f} steps.",
+        evidence=[
+            Evidence(loss.tag, "peak of the spectrum over its surroundings", rhythm.strength, None),
+            Evidence(loss.tag, "swing as a share of the level", swing, case.limit("loss-oscillating", "swing")),
+        ],
+    )

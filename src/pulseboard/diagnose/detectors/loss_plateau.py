@@ -1,0 +1,68 @@
+"""Loss plateau: the loss has stopped falling while the learning rate is still high."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.statistics.noise import noise_scale, running_median
+from pulseboard.diagnose.statistics.trend import trend
+from pulseboard.diagnose.track import Floats, Points
+
+
+@detector(id="loss-plateau", reads="train.loss")
+def loss_plateau(case: Case) -> Iterator[Finding]:
+    """Info, since a good run ends so too; a warning where the plateau began early and high up."""
+    loss = case.need("train.loss", points=20)
+    steps, values = loss.points(most=512)
+    later = steps > case.warm_up_step
+    steps, values = steps[later], values[later]
+    n = len(values)
+    if n < 20 or not _rate_is_high(case):
+        return
+    start, level = float(loss.points(most=512).values[0]), float(np.median(values[-max(5, n // 5) :]))
+    fallen = start - level
+    if fallen <= 0:
+        return
+    began = _plateau_start(values, level)
+    length = (n - began) / n
+    if length < case.limit("loss-plateau", "share_of_run"):
+        return
+    part = Points(steps[began:], values[began:])
+    line = trend(part)
+    if line is None or line.p_falling < case.limit("loss-plateau", "p"):
+        return
+    grave = (
+        length >= case.limit("loss-plateau", "grave_share_of_run")
+        and level > case.limit("loss-plateau", "grave_level") * start
+    )
+    yield case.finding(
+        "loss-plateau",
+        "warning" if grave else "info",
+        loss,
+        f"{loss.tag} has stood at about {level:.4g} since step {part.steps[0]}, {100 * length:.0f} % of the run"
+        + (f", having begun at {start:.4g}." if grave else "."),
+        first_step=int(part.steps[0]),
+        evidence=[Evidence(loss.tag, "share of the run without a fall", length, None, int(part.steps[0]))],
+    )
+
+
+def _plateau_start(values: Floats, level: float) -> int:
+    """The point from which the running median never leaves the final level by more than the noise of a window."""
+    width = max(3, len(values) // 20)
+    smooth = running_median(values, width)
+    error = 3 * max(1.25 * noise_scale(values) / np.sqrt(width), 2e-3 * abs(level))
+    away = np.flatnonzero(np.abs(smooth - level) > error)
+    return int(away[-1]) + 1 if len(away) else 0
+
+
+def _rate_is_high(case: Case) -> bool:
+    rate = case.one("lr")
+    if rate is None or not len(rate.points().values):
+        return True
+    values = rate.points().values
+    return bool(values[-1] > 0.3 * values.max())

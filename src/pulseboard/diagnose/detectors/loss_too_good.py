@@ -1,0 +1,52 @@
+"""Loss too good: lower, or sooner low, than honest learning allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.statistics.noise import running_median
+
+
+@detector(id="loss-too-good", reads="train.loss")
+def loss_too_good(case: Case) -> Iterator[Finding]:
+    """Next to nothing in the first part of the run; or, for language, below what text allows."""
+    loss = case.need("train.loss", points=20)
+    steps, values = loss.points(most=1024)
+    start = float(np.median(values[:3]))
+    if start <= 0:
+        return
+    level = running_median(values, 5)
+    share, part = case.limit("loss-too-good", "share_of_start"), case.limit("loss-too-good", "share_of_run")
+    early = max(5, int(part * len(values)))
+    if (level[:early] < share * start).any() and _guess_at_start(case, start):
+        at = int(np.argmax(level[:early] < share * start))
+        yield _finding(case, loss.tag, int(steps[at]), float(level[at]), share * start, "so early in the run")
+        return
+    floor = case.limit("loss-too-good", "language_floor")
+    choices = case.context.choices
+    if choices is not None and choices >= case.limit("loss-too-good", "language_choices"):
+        low = np.flatnonzero(level < floor)
+        if len(low) >= max(3, 0.1 * len(level)):
+            yield _finding(case, loss.tag, int(steps[low[0]]), float(level[-1]), floor, "less than text can have")
+
+
+def _guess_at_start(case: Case, start: float) -> bool:
+    """A loss without a known guess may fall as fast as it likes; one that began at a guess may not."""
+    guess = case.context.guess_loss
+    return guess is not None and start > 0.7 * guess
+
+
+def _finding(case: Case, tag: str, step: int, value: float, limit: float, why: str) -> Finding:
+    return case.finding(
+        "loss-too-good",
+        "warning",
+        tag,
+        f"{tag} is {value:.4g} from step {step} on: {why}.",
+        first_step=step,
+        evidence=[Evidence(tag, "level", value, limit, step)],
+    )

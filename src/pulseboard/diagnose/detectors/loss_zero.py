@@ -1,0 +1,28 @@
+"""Loss zero: a loss of exactly nothing, for several points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+
+
+@detector(id="loss-zero", reads="train.loss")
+def loss_zero(case: Case) -> Iterator[Finding]:
+    """So many points in a row that are exactly 0, gradients being numbers."""
+    loss = case.need("train.loss")
+    zeros, least = loss.longest_streak, case.limit("loss-zero", "in_a_row")
+    gradient = case.one("gradient.norm")
+    if zeros is None or zeros.value != 0.0 or zeros.length < least or (gradient is not None and gradient.not_finite):
+        return
+    yield case.finding(
+        "loss-zero",
+        "critical",
+        loss,
+        f"{loss.tag} is exactly 0 at {zeros.length} points in a row, from step {zeros.first_step}.",
+        first_step=zeros.first_step,
+        last_step=zeros.last_step,
+        evidence=[Evidence(loss.tag, "points in a row that are exactly 0", zeros.length, least, zeros.first_step)],
+    )

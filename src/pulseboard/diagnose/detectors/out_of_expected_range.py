@@ -1,0 +1,62 @@
+"""Out of expected range: a metric is outside of what the profile expects at this stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.profile import Expected
+
+
+@detector(id="out-of-expected-range", reads="train.loss|val.loss|loss.levels|moe.aux_loss")
+def out_of_expected_range(case: Case) -> Iterator[Finding]:
+    """Bands and stages of the profile against the latest values. Info: guides speak of their own models."""
+    last_step = (case.steps or (0, 0))[1]
+    progress = case.progress(last_step)
+    for tag, track in case.tracks.items():
+        metric = case.profile.metric(tag)
+        if metric is None or len(track) < 3:
+            continue
+        values = track.points(most=256).values
+        if not len(values):
+            continue
+        level = float(np.median(values[-5:]))
+        bands = sorted((b for b in metric.bands if b.kind != "healthy"), key=lambda b: b.kind != "critical")
+        bad = next((b for b in bands if b.low <= level <= b.high), None)
+        healthy = [b for b in metric.bands if b.kind == "healthy"]
+        if bad is not None and not any(b.low <= level <= b.high for b in healthy):
+            near = bad.high if bad.low == float("-inf") else bad.low
+            yield case.finding(
+                "out-of-expected-range",
+                "info",
+                track,
+                f"{tag} is {level:.3g}, in the {bad.kind} range of the {case.profile.name} profile.",
+                evidence=[Evidence(tag, "latest level", level, near, track.last_step)],
+            )
+            continue
+        stage = _stage(metric.stages, progress)
+        if stage is not None and not stage.low <= level <= stage.high:
+            yield case.finding(
+                "out-of-expected-range",
+                "info",
+                track,
+                f"{tag} is {level:.3g}; at this stage the {case.profile.name} profile expects {stage.low:g} to "
+                f"{stage.high:g}.",
+                evidence=[
+                    Evidence(
+                        tag, "latest level", level, stage.low if level < stage.low else stage.high, track.last_step
+                    )
+                ],
+            )
+
+
+def _stage(stages: tuple[Expected, ...], progress: float | None) -> Expected | None:
+    """The stage that the run has reached and is near to."""
+    if progress is None:
+        return None
+    reached = [stage for stage in stages if abs(progress - stage.progress) <= 0.02]
+    return reached[-1] if reached else None

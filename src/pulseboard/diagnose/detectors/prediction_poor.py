@@ -1,0 +1,34 @@
+"""Prediction poor: predictions point away from their targets at the end of training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+
+
+@detector(id="prediction-poor", reads="prediction.cosine")
+def prediction_poor(case: Case) -> Iterator[Finding]:
+    """Late in the plan, below a level that a trained predictor passes early. Info unless it is near nothing."""
+    last_step = (case.steps or (0, 0))[1]
+    progress = case.progress(last_step)
+    if progress is not None and progress < case.limit("prediction-poor", "progress"):
+        return
+    poor, bad = case.limit("prediction-poor", "cosine"), case.limit("prediction-poor", "grave_cosine")
+    tracks = [track for track in case.every("prediction.cosine") if len(track) >= 8]
+    levels = {track.tag: float(np.median(track.points(most=256).values[-5:])) for track in tracks}
+    low = {tag: level for tag, level in levels.items() if level < poor}
+    if not low:
+        return
+    worst = min(low, key=lambda tag: low[tag])
+    yield case.finding(
+        "prediction-poor",
+        "warning" if low[worst] < bad else "info",
+        worst,
+        f"{worst} is {low[worst]:.2f} late in training; good predictions are above {poor:g}.",
+        evidence=[Evidence(worst, "last level", low[worst], poor, last_step)],
+    )

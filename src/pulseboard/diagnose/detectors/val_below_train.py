@@ -1,0 +1,38 @@
+"""Validation below training: the model does better on data it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+
+
+@detector(id="val-below-train", reads=("train.loss", "val.loss"))
+def val_below_train(case: Case) -> Iterator[Finding]:
+    """Info: dropout, augmentation and averages over an epoch do the same."""
+    train = case.need("train.loss", points=16)
+    steps, values = train.points(most=512)
+    limit = case.limit("val-below-train", "share")
+    for track in case.every("val.loss"):
+        at, losses = track.points(most=256)
+        later = at >= steps[len(steps) // 2]
+        if later.sum() < 4:
+            continue
+        beside = np.interp(at[later], steps, values)
+        shares = (beside - losses[later]) / np.maximum(np.abs(beside), 1e-12)
+        share = float(np.median(shares))
+        if share < limit or float((shares > 0).mean()) < 0.95:
+            continue
+        yield case.finding(
+            "val-below-train",
+            "info",
+            track,
+            f"{track.tag} is {100 * share:.0f} % below {train.tag} in the second half of the run.",
+            first_step=int(at[later][0]),
+            evidence=[Evidence(track.tag, "share below the training loss", share, limit, int(at[-1]))],
+        )
+        return

@@ -1,0 +1,69 @@
+"""Episodes of the training loss: where it left its own level upwards, and how that ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pulseboard.diagnose.case import Case, Event, window_points
+from pulseboard.diagnose.track import Alarm, Change, Track
+
+EVERY_POINT = Change()
+SIXTEEN = Change(block=16)
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One stretch in which the loss stood above its level."""
+
+    alarm: Alarm
+    slow: bool  # only means of sixteen points show it
+    rise: float  # of the peak above the level before
+    lasting: float  # of the last value above the level before
+    explained: Event | None  # a declared change just before
+
+    @property
+    def returned(self) -> bool | None:
+        """Whether the loss came back to its level; None: the run ended, or is, in the episode."""
+        return self.alarm.returned
+
+
+def episodes(case: Case, track: Track) -> list[Episode]:
+    """The loss's episodes after warm-up. One that both tests see is told once, as the finer test saw it."""
+    if not track.carries(EVERY_POINT):
+        return []
+    stride = stride_steps(track)
+    near = max(1, int(window_points(len(track)) * stride / 4))
+    found: list[Episode] = []
+    fine = [alarm for alarm in track.alarms(EVERY_POINT) if alarm.first_step > case.warm_up_step]
+    coarse = [alarm for alarm in track.alarms(SIXTEEN) if alarm.first_step > case.warm_up_step]
+    for alarm, slow in [(a, False) for a in fine] + [(a, True) for a in coarse]:
+        if slow and any(_overlap(alarm, other, 16 * stride) for other in fine):
+            continue
+        found.append(
+            Episode(
+                alarm,
+                slow,
+                rise=alarm.peak - alarm.level,
+                lasting=alarm.last - alarm.level,
+                explained=case.explained_by(alarm.first_step, within_steps=near),
+            )
+        )
+    return sorted(found, key=lambda episode: episode.alarm.first_step)
+
+
+def stride_steps(track: Track) -> float:
+    """Steps between two points, on average."""
+    if track.first_step is None or track.last_step is None or len(track) < 2:
+        return 1.0
+    return max(1.0, (track.last_step - track.first_step) / (len(track) - 1))
+
+
+def points_since(track: Track, step: int) -> int:
+    """About how many points lie at or after a step."""
+    return 0 if track.last_step is None else int((track.last_step - step) / stride_steps(track)) + 1
+
+
+def _overlap(a: Alarm, b: Alarm, slack: float) -> bool:
+    end_a = a.end_step if a.end_step is not None else float("inf")
+    end_b = b.end_step if b.end_step is not None else float("inf")
+    return a.first_step - slack <= end_b and b.first_step - slack <= end_a

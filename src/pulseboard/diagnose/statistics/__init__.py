@@ -1,0 +1,1 @@
+"""The tests that detectors share: each one question about one or two series."""

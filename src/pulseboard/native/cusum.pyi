@@ -1,0 +1,28 @@
+"""Types of the change detector; see cusum.pyx."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+class Cusum:
+    """Finds where a series leaves its own recent level."""
+
+    block: int
+    sign: int
+    use_log: bool
+    threshold: float
+    seen: int
+    score: float
+    alarms: list[dict[str, Any]]
+
+    def __init__(
+        self,
+        block: int = 1,
+        sign: int = 1,
+        use_log: bool = False,
+        threshold: float = 14.0,
+        least_scale: float = 1e-3,
+    ) -> None: ...
+    def take(self, steps: NDArray[np.int64], values: NDArray[np.float64]) -> None: ...
+    def forget(self) -> None: ...
