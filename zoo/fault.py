@@ -23,6 +23,7 @@ class Fault:
     equivalent: tuple[str, ...]  # causes that the curves cannot tell from the right one
     inject: Callable[[Any], None]
     ranks: int = 1  # it needs at least so many processes
+    after_kill: bool = False  # it breaks a resume: train with the fault "killed" first, then --resume latest with it
 
     @property
     def decoy(self) -> bool:
@@ -30,6 +31,7 @@ class Fault:
         return not self.cause
 
 
+EVERY_BASE = ("gpt", "moe", "classifier", "hjepa", "diffusion")
 _known: dict[str, Fault] = {}
 
 
@@ -43,23 +45,26 @@ def fault(
     visible: str = "L0",
     equivalent: tuple[str, ...] = (),
     ranks: int = 1,
+    after_kill: bool = False,
 ) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
     """Declare a function of the parts (trainers/parts.py) as the fault `name`."""
 
     def declare(inject: Callable[[Any], None]) -> Callable[[Any], None]:
         if name in _known:
-            raise ValueError(f"Two faults are called {name!r}: {inject.__module__} and {_known[name].inject.__module__}")
-        _known[name] = Fault(name, bases, cause, accepted, onset, visible, equivalent, inject, ranks)
+            raise ValueError(
+                f"Two faults are called {name!r}: {inject.__module__} and {_known[name].inject.__module__}"
+            )
+        _known[name] = Fault(name, bases, cause, accepted, onset, visible, equivalent, inject, ranks, after_kill)
         return inject
 
     return declare
 
 
 def decoy(
-    name: str, *, bases: tuple[str, ...], onset: str = "start"
+    name: str, *, bases: tuple[str, ...], onset: str = "start", after_kill: bool = False
 ) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
     """Declare a healthy training that looks strange: a diagnosis should not warn of it."""
-    return fault(name, bases=bases, cause="", accepted=(), onset=onset, visible="no")
+    return fault(name, bases=bases, cause="", accepted=(), onset=onset, visible="no", after_kill=after_kill)
 
 
 def all_faults() -> dict[str, Fault]:
@@ -80,3 +85,15 @@ def find(name: str, *, base: str) -> Fault:
 def onset_step(parts: Any) -> int:
     """The step at which a sudden fault begins."""
     return int(parts.args.fault_onset * parts.steps)
+
+
+def follow_steps(parts: Any) -> Callable[[], int]:
+    """What says the step under way, for parts that are not told it."""
+    healthy, at = parts.batch, [parts.first_step]
+
+    def batch(step: int) -> Any:
+        at[0] = step
+        return healthy(step)
+
+    parts.batch = batch
+    return lambda: at[0]

@@ -6,13 +6,15 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 from pulseboard.cli.terminal import loading
 from pulseboard.core.errors import PulseboardError, RunNotFound
+from pulseboard.read.every_run import AnyRun, EveryRun, any_runs
 from pulseboard.read.log import Log, read
-from pulseboard.read.run import Run
+
+OneRun = TypeVar("OneRun", bound=AnyRun)
 
 
 class BadPattern(PulseboardError):
@@ -48,7 +50,13 @@ def load(args: argparse.Namespace) -> Log:
         return read(*args.paths, progress=progress)
 
 
-def chosen_runs(log: Log, args: argparse.Namespace) -> list[Run]:
+def load_any(args: argparse.Namespace) -> EveryRun:
+    """Every run at the paths given, of event files and of other formats."""
+    with loading("Reading logs") as progress:
+        return any_runs(*args.paths, progress=progress)
+
+
+def chosen_runs(log: Mapping[str, OneRun], args: argparse.Namespace) -> list[OneRun]:
     """The runs that --run names, all where it names none, in the log's order."""
     if not args.runs:
         return list(log.values())
@@ -84,15 +92,16 @@ def compiled(pattern: str) -> re.Pattern[str]:
 def print_json(value: Any) -> None:
     """Indented, with NaN and infinities as the strings 'nan', 'inf' and '-inf': JSON has no such numbers."""
     everything = (sys.stdout.encoding or "").lower() in ("utf-8", "utf8")
-    json.dump(_plain(value), sys.stdout, indent=2, ensure_ascii=not everything)
+    json.dump(plain(value), sys.stdout, indent=2, ensure_ascii=not everything)
     sys.stdout.write("\n")
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """The value with what JSON has no numbers for as words."""
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return repr(value)
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value

@@ -119,7 +119,9 @@ class RunReport:
     causes: tuple[RankedCause, ...] = ()  # at most three
     next_check: NextCheck | None = None
     not_checked: tuple[NotChecked, ...] = ()
-    doubtful: tuple[str, ...] = field(default=())  # readings of names that may be wrong, in words
+    doubtful: tuple[str, ...] = ()  # readings of names that may be wrong, in words
+    # The curves that findings are about, tag -> (steps, values), thinned for drawing; not part of the JSON report.
+    curves: dict[str, tuple[list[int], list[float]]] = field(default_factory=dict)
 
     @property
     def status(self) -> Status:

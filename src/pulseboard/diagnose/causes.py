@@ -218,8 +218,9 @@ def _next_check(
         gain = _bits(yes) - _bits(_CHECK_IS_RIGHT)
         return gain / math.log2(2 + causes[slug].minutes)
 
-    best = max((cause.slug for cause in top), key=worth)
     first = top[0]
+    # A cause that is all but certain is confirmed; else the open question is asked.
+    best = first.slug if first.probability >= _CHECK_IS_RIGHT else max((cause.slug for cause in top), key=worth)
     if first.probability < 0.5 and len(top) > 1:
         why = (
             f"unclear between {first.slug} ({100 * first.probability:.0f} %) and {top[1].slug} "

@@ -77,6 +77,7 @@ class Context:
     def of(cls, config: Mapping[str, Any], **more: Any) -> Context:
         """From a configuration of any shape."""
         flat = dict(_flat(config))
+        processes = more.pop("world_size", None)
         known: dict[str, Any] = {}
         for name, spellings in _NAMES.items():
             for spelling in spellings:
@@ -98,7 +99,7 @@ class Context:
             precision=_text(known.get("precision")),
             batch_size=_whole(known.get("batch_size")),
             accumulation=_whole(known.get("accumulation")),
-            world_size=_whole(known.get("world_size")) or int(more.pop("world_size", None) or 1),
+            world_size=_whole(known.get("world_size")) or _whole(processes) or 1,
             experts=_whole(known.get("experts")),
             dimension=_whole(known.get("dimension")),
             frozen_on_purpose=bool(known.get("frozen_on_purpose")),

@@ -16,6 +16,9 @@ from pulseboard.diagnose.detector import run_detectors
 from pulseboard.diagnose.guide import advice
 from pulseboard.read.log import Log, read
 
+# Enough for a drawing in a report.
+_CURVE_POINTS = 256
+
 
 class Diagnosis(tuple[RunReport, ...]):
     """The reports of a log, in its order."""
@@ -42,7 +45,7 @@ class Diagnosis(tuple[RunReport, ...]):
         return super().__getitem__(key)
 
     def __str__(self) -> str:
-        from pulseboard.diagnose.report.plain import as_text
+        from pulseboard.diagnose.report.text import as_text
 
         return as_text(self)
 
@@ -98,7 +101,18 @@ def report_on(case: Case) -> RunReport:
         next_check=next_check,
         not_checked=tuple(seen.not_checked),
         doubtful=case.reading.doubtful,
+        curves=_curves(case, findings),
     )
+
+
+def _curves(case: Case, findings: Iterable[Finding]) -> dict[str, tuple[list[int], list[float]]]:
+    found = {}
+    for tag in dict.fromkeys(finding.metric for finding in findings):
+        track = case.tracks.get(tag)
+        if track is not None:
+            steps, values = track.points(most=_CURVE_POINTS)
+            found[tag] = (steps.tolist(), values.tolist())
+    return found
 
 
 def _advised(finding: Finding) -> Finding:

@@ -51,6 +51,12 @@ class Guide:
         return _items(self.sections.get("What to try", ""))
 
     @property
+    def lead(self) -> str:
+        """The first sentence of "What it sees": the finding in one line."""
+        sees = " ".join(self.sections.get("What it sees", "").split())
+        return re.split(r"(?<=[.:]) (?=[A-Z])", sees, maxsplit=1)[0]
+
+    @property
     def text(self) -> str:
         """The page as Markdown, without its front matter."""
         parts = [f"# {self.title}", self.summary]

@@ -128,7 +128,11 @@ def _named_split(words: Words) -> bool:
 
 
 def _is_accuracy(words: Words) -> bool:
-    return bool(words.rest & _ACCURACY) and not words.rest & (_LOSS | frozenset({"gpu", "cpu", "time"}))
+    found = words.rest & _ACCURACY
+    # `Performance/tokens_per_sec` is about speed; `train_performance` is a score.
+    if found == {"performance"}:
+        return words.rest == found
+    return bool(found) and not words.rest & (_LOSS | frozenset({"gpu", "cpu", "time"}))
 
 
 def _is_rate(words: Words) -> bool:
@@ -607,7 +611,7 @@ def read_roles(points: Mapping[str, int], *, given: Mapping[str, str] | None = N
     doubtful: list[str] = []
     found: dict[str, tuple[str, ...]] = {}
     for role, tags in candidates.items():
-        ranked = sorted(tags, key=lambda tag: (_strangeness(tag), -points[tag], tag))
+        ranked = sorted(tags, key=lambda tag: (_clipped(tag), _strangeness(tag), -points[tag], tag))
         found[role] = tuple(ranked)
     _settle_losses(found, points, doubtful)
     for role, tag in (given or {}).items():
@@ -652,6 +656,11 @@ def _loss_rank(tag: str) -> int:
     if "epoch" in rest:
         return 2
     return 0 if rest <= _PLAIN else 1
+
+
+def _clipped(tag: str) -> int:
+    """Norms from before clipping come first: clipping cuts off what there is to see."""
+    return 0 if "before" in words_of(tag).every else 1
 
 
 def _strangeness(tag: str) -> int:
