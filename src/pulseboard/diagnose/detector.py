@@ -8,6 +8,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TypeVar
 
 from pulseboard.core.errors import PulseboardError
@@ -58,6 +59,7 @@ def detector(*, id: str, reads: Iterable[str] | str, needs: Iterable[str] = ()) 
     return declare
 
 
+@lru_cache(maxsize=1)
 def all_detectors() -> dict[str, Detector]:
     """Every detector by its slug: ours, and those that installed packages offer as `pulseboard.detectors`."""
     for module in pkgutil.iter_modules(detectors.__path__):

@@ -149,6 +149,8 @@ class Track:
         self._blocks = _Blocks()  # of `block_points` points each
         self._pending = _Blocks()  # single points that do not make a whole block yet
         self.block_points = 1
+        self._thinned: dict[int | None, Points] = {}  # what `points` gave, until points come
+        self._joined: _Blocks | None = None
         self._tests = {change: Cusum(change.block, change.sign, change.log) for change in changes}
 
     @classmethod
@@ -172,6 +174,8 @@ class Track:
             self.first_step = int(steps[0])
         self.last_step, self.last_wall, self.last_value = int(steps[-1]), float(walls[-1]), float(values[-1])
         self.count += len(steps)
+        self._thinned.clear()
+        self._joined = None
         room = HEAD_POINTS - len(self._head.steps)
         if room > 0:
             self._head = _joined(self._head, steps[:room], values[:room], most=HEAD_POINTS)
@@ -202,13 +206,17 @@ class Track:
 
     def points(self, *, most: int | None = None) -> Points:
         """The whole series, finite points only, in at most about `most` means of neighbours; exact where it fits."""
+        known = self._thinned.get(most)
+        if known is not None:
+            return known
         blocks = self._all_blocks()
         if most is not None:
             while len(blocks) > most:
                 cut = len(blocks) - len(blocks) % 2
                 blocks = blocks.first(cut).halved().joined(blocks.from_(cut))
         some = blocks.finite > 0
-        return Points(blocks.steps[some], blocks.sums[some] / blocks.finite[some])
+        known = self._thinned[most] = Points(blocks.steps[some], blocks.sums[some] / blocks.finite[some])
+        return known
 
     def walls(self) -> tuple[Ints, Floats]:
         """Steps and wall times over the whole series."""
@@ -243,6 +251,11 @@ class Track:
     # ---- keeping
 
     def _all_blocks(self) -> _Blocks:
+        if self._joined is None:
+            self._joined = self._join_blocks()
+        return self._joined
+
+    def _join_blocks(self) -> _Blocks:
         rest = self._pending
         while len(rest) > 1 and self.block_points > 1:
             cut = len(rest) - len(rest) % 2
@@ -259,7 +272,8 @@ class Track:
         size = self.block_points
         while size > 1:
             ready, size = ready.halved(), size // 2
-        self._blocks = self._blocks.joined(ready)
+        if len(ready):
+            self._blocks = self._blocks.joined(ready)
 
     def _widen(self, pending: _Blocks) -> None:
         """Blocks of twice as many points. An odd one out cannot be: blocks lie at multiples of their size."""

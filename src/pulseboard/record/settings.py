@@ -50,6 +50,7 @@ class Settings:
     port: int = 6006  # of the dashboard
     telemetry_secs: float = 10.0  # between samples of GPU, memory and host; 0: none
     strict: bool = False  # raise where a job would only be told
+    webhook: str | None = None  # where live diagnosis posts warnings and critical findings, as Slack takes them
     wandb_project: str | None = None
     wandb_name: str | None = None
     wandb_entity: str | None = None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pulseboard.core.errors import PulseboardError
+from pulseboard.core.finding import Finding
 from pulseboard.core.values import Histogram
 from pulseboard.record.report import say
 
@@ -29,6 +30,7 @@ class RunInfo:
     tags: tuple[str, ...] = ()
     notes: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)  # wandb_project, aim_repo, verbosity, log_file, …
+    tell: Callable[[Finding], None] | None = None  # for a sink that finds something wrong with the run
 
 
 class Sink:

@@ -10,6 +10,7 @@ from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.statistics.noise import running_median
+from pulseboard.diagnose.track import Floats
 
 
 @detector(id="gradient-spike", reads="gradient.norm")
@@ -26,8 +27,7 @@ def gradient_spike(case: Case) -> Iterator[Finding]:
     limit = case.limit("gradient-spike", "times")
     high = (values > limit * level) & (steps > case.warm_up_step) & (np.arange(len(values)) >= 32)
     # What stays up is no spike: the median of the points after must be back.
-    after = np.array([np.median(values[i + 1 : i + 9]) if i + 3 < len(values) else np.nan for i in range(len(values))])
-    at = np.flatnonzero(high & (after < 0.5 * limit * level))
+    at = np.array([i for i in np.flatnonzero(high) if _is_back(values, int(i), below=0.5 * limit * level[i])], np.int64)
     if not len(at):
         return
     worst = int(at[np.argmax(values[at] / level[at])])
@@ -45,3 +45,8 @@ def gradient_spike(case: Case) -> Iterator[Finding]:
             )
         ],
     )
+
+
+def _is_back(values: Floats, at: int, *, below: float) -> bool:
+    after = values[at + 1 : at + 9]
+    return len(after) >= 3 and float(np.median(after)) < below
