@@ -3,6 +3,7 @@
 import gzip
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -17,6 +18,8 @@ from log_directories import all_of, append, values, write_run
 import pulseboard as pb
 from pulseboard.files import mounts
 from pulseboard.read import follow, load
+from pulseboard.read.discover import roots_of
+from pulseboard.read.log import Changes, Log
 
 # What a test waits for comes within moments; this only ends a test that would hang.
 PATIENCE_SECS = 20
@@ -284,6 +287,105 @@ def test_a_name_that_goes_over_to_another_directory_is_told(tmp_path, catch_up):
     assert values(log["exp"]) == [2.0]
 
 
+def test_a_rank_that_comes_later_joins_its_run_and_goes_again(tmp_path, catch_up):
+    write_run(tmp_path / "exp" / "logs" / "tensorboard", (0, 1.0))
+    (tmp_path / "exp" / "run.json").write_text("{}")
+    log = pb.read(tmp_path)
+    assert "exp/ranks/3" not in log
+    path = write_run(tmp_path / "exp" / "ranks" / "3", (0, 2.0))
+    assert catch_up(log) == Changes(grown=("exp",))
+    rank = log["exp/ranks/3"]
+    assert values(rank) == [2.0]
+    append(path, (1, 3.0))
+    assert catch_up(log) == Changes(grown=("exp",))
+    assert log["exp/ranks/3"] is rank is log["exp"].ranks[3]
+    assert values(rank) == [2.0, 3.0]
+    shutil.rmtree(path.parent)
+    assert catch_up(log) == Changes(grown=("exp",))
+    assert "exp/ranks/3" not in log
+    assert caught_up(log)
+
+
+def test_ranks_without_the_run_json_are_runs_until_it_comes(tmp_path, catch_up):
+    write_run(tmp_path / "exp" / "logs" / "tensorboard", (0, 1.0))
+    write_run(tmp_path / "exp" / "ranks" / "1", (0, 2.0))
+    log = pb.read(tmp_path)
+    (tmp_path / "exp" / "run.json").write_text("{}")
+    changes = catch_up(log)
+    assert changes.added == ("exp",)
+    assert sorted(changes.removed) == ["exp/logs/tensorboard", "exp/ranks/1"]
+    (tmp_path / "exp" / "run.json").unlink()
+    changes = catch_up(log)
+    assert sorted(changes.added) == ["exp/logs/tensorboard", "exp/ranks/1"]
+    assert changes.removed == ("exp",)
+    assert caught_up(log)
+
+
+def test_a_name_that_two_directories_claim_goes_to_the_other_when_one_goes(tmp_path, catch_up):
+    write_run(tmp_path / "one" / "b" / "c", (0, 1.0))
+    write_run(tmp_path / "two" / "c", (0, 2.0))
+    log = pb.read(f"x:{tmp_path / 'one'}", f"x/b:{tmp_path / 'two'}")
+    assert {name: values(run) for name, run in log.items()} == {"x/b/c": [2.0]}
+    shutil.rmtree(tmp_path / "two" / "c")
+    assert catch_up(log) == Changes(grown=("x/b/c",))
+    assert values(log["x/b/c"]) == [1.0]
+    write_run(tmp_path / "two" / "c", (0, 3.0))
+    assert catch_up(log) == Changes(grown=("x/b/c",))
+    assert values(log["x/b/c"]) == [3.0]
+
+
+def test_roots_inside_one_another_share_their_files(tmp_path, catch_up):
+    path = write_run(tmp_path / "a" / "b", (0, 1.0))
+    log = pb.read(tmp_path, tmp_path / "a")
+    assert len(log) == 2
+    append(path, (1, 2.0))
+    assert sorted(catch_up(log).grown) == sorted(log)
+    assert [values(run) for run in log.values()] == [[1.0, 2.0]] * 2
+
+
+def test_a_directory_that_took_the_place_of_another_is_read_to_its_depths(tmp_path):
+    """Whoever is told of a renamed directory is told of it alone, not of what lies below."""
+    write_run(tmp_path / "a" / "same" / "x", (0, 1.0))
+    write_run(tmp_path / "b" / "same" / "y", (0, 2.0))
+    log = pb.read(tmp_path)
+    (tmp_path / "a").rename(tmp_path / "old")
+    (tmp_path / "b").rename(tmp_path / "a")
+    log.poll([str(tmp_path / name) for name in ("a", "b", "old")])
+    assert set(log) == {"a/same/y", "old/same/x"}
+    assert caught_up(log)
+
+
+@pytest.mark.parametrize("target", ["directory", "file"])
+def test_what_a_link_leads_to_may_come_and_go(tmp_path, target):
+    root = tmp_path / "runs"
+    path = tmp_path / "elsewhere" / "events.out.tfevents.1"
+    if target == "file":
+        (root / "exp").mkdir(parents=True)
+        (root / "exp" / path.name).symlink_to(path)
+    else:
+        root.mkdir()
+        (root / "exp").symlink_to(path.parent)
+
+    def at_rest():
+        for directory in (root, root / "exp"):
+            if directory.is_dir():
+                os.utime(directory, (1e9, 1e9))  # the times say nothing of it
+
+    at_rest()
+    log = pb.read(root)
+    for value in (1.0, 2.0):
+        write_run(path.parent, (0, value))
+        at_rest()
+        log.poll()
+        assert values(log["exp"]) == [value]
+        shutil.rmtree(path.parent)
+        at_rest()
+        log.poll()
+        log.poll()  # the first saw only that something went
+        assert caught_up(log)
+        assert not log["exp"].files if target == "file" else "exp" not in log
+
+
 def test_a_single_file_is_followed_too(tmp_path, catch_up):
     path = write_run(tmp_path, (0, 1.0))
     log = pb.read(path)
@@ -322,6 +424,22 @@ def test_a_directory_that_opens_up_is_read_and_its_note_goes(tmp_path, monkeypat
     log.poll()
     assert values(log["exp"]) == [1.0]
     assert log.notes() == []
+
+
+def test_the_note_on_a_link_that_was_left_out_goes_with_the_link(tmp_path, catch_up):
+    write_run(tmp_path / "elsewhere")
+    write_run(tmp_path / "runs" / "exp")
+    link = tmp_path / "runs" / "exp" / "out"
+    link.symlink_to(tmp_path / "elsewhere")
+    log = Log(roots_of([tmp_path / "runs"], links_out=False))
+    catch_up(log)
+    assert [note.path for note in log.notes()] == [str(link)]
+    catch_up(log)
+    assert [note.path for note in log.notes()] == [str(link)]
+    link.unlink()
+    catch_up(log)
+    assert log.notes() == []
+    assert list(log) == ["exp"]
 
 
 # ---- what it costs
@@ -367,6 +485,83 @@ def test_a_look_where_something_changed_looks_nowhere_else(tmp_path, monkeypatch
     monkeypatch.setattr("os.scandir", lambda path: looked.append(str(path)) or scandir(path))
     assert log.poll([str(paths[3])]).grown == ("run3",)
     assert looked == [str(tmp_path / "run3")]
+
+
+def _steps_of(work):
+    """How many bytecodes Python runs through: what the work costs, whatever else the machine does."""
+    count = 0
+
+    def step(frame, event, _):
+        nonlocal count
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return step
+
+    before = sys.gettrace()
+    sys.settrace(step)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("where", ["one directory", "many directories given", "many files given"])
+def test_a_look_where_something_changed_costs_the_same_among_many_runs(tmp_path, where):
+    steps = {}
+    for count in (1, 2000):
+        root = tmp_path / f"{count:04}"
+        paths = [write_run(root / f"run{i:04}", (0, 1.0)) for i in range(count)]
+        given = {"one directory": [root], "many directories given": [path.parent for path in paths]}
+        log = pb.read(*given.get(where, paths))
+        append(paths[0], (1, 2.0))
+        path = str(paths[0])
+        steps[count] = _steps_of(lambda log=log, path=path: log.poll([path]))
+        assert len(log) == count
+        (run,) = [run for run in log.values() if run.files[0].path == path]
+        assert values(run) == [1.0, 2.0]
+    assert steps[2000] < 1.1 * steps[1]
+
+
+def test_an_idle_look_is_one_at_each_directory_and_file_and_nothing_else(tmp_path, monkeypatch):
+    for i in range(50):
+        write_run(tmp_path / f"run{i}")
+    for directory in (tmp_path, *tmp_path.iterdir()):
+        os.utime(directory, (1e9, 1e9))
+    log = pb.read(tmp_path)
+    looked = []
+    stat = os.stat
+    monkeypatch.setattr("os.stat", lambda path, **options: looked.append(str(path)) or stat(path, **options))
+    monkeypatch.setattr("pulseboard.read.log.Run.settle", lambda run: pytest.fail(f"settled {run.name}"))
+    monkeypatch.setattr("pulseboard.read.tree.FoundRun", lambda *_: pytest.fail("made a run anew"))
+    assert not log.poll()
+    assert sorted(looked) == sorted(map(str, [tmp_path, *tmp_path.rglob("*")]))
+
+
+def test_a_run_that_moves_comes_first_and_the_others_keep_their_order(tmp_path):
+    paths = {name: write_run(tmp_path / name, wall_time=1e6 * i) for i, name in enumerate("abcd")}
+    log = pb.read(tmp_path)
+    assert list(log) == ["d", "c", "b", "a"]
+    for name, after in (("b", ["b", "d", "c", "a"]), ("a", ["a", "b", "d", "c"])):
+        events = scalars("loss", (9, 9.0))
+        events[0].wall_time = 1e9 + ord("z") - ord(name)
+        with paths[name].open("ab") as stream:
+            stream.write(event_file(*events))
+        log.poll([str(paths[name])])
+        assert list(log) == after
+
+
+def test_whoever_goes_over_the_runs_goes_over_those_of_one_moment(tmp_path):
+    for name in "abc":
+        write_run(tmp_path / name)
+    log = pb.read(tmp_path)
+    names = iter(log)
+    first = next(names)
+    write_run(tmp_path / "new", wall_time=1e9)
+    shutil.rmtree(tmp_path / "c")
+    log.poll()
+    assert [first, *names] == ["a", "b", "c"]
+    assert list(log) == ["new", "a", "b"]
 
 
 # ---- waiting for changes
@@ -472,6 +667,31 @@ def test_a_look_at_one_path_of_a_file_serves_its_other_paths(tmp_path):
     append(path, (1, 2.0))
     assert sorted(log.poll([str(path)]).grown) == ["a_link", "exp"]
     assert values(log["a_link"]) == [1.0, 2.0]
+
+
+def test_what_grows_behind_a_link_is_looked_for_there_and_nowhere_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(mounts, "is_local", lambda path: True)
+    path = write_run(tmp_path / "elsewhere" / "deep", (0, 1.0))
+    write_run(tmp_path / "runs" / "other")
+    for name in ("linked", "again"):
+        (tmp_path / "runs" / name).symlink_to(tmp_path / "elsewhere")
+    log = pb.read(tmp_path / "runs")
+    told = []
+    poll = log.poll
+    monkeypatch.setattr(log, "poll", lambda paths=None: told.append(paths) or poll(paths))
+    with Follower(log) as follower:
+        follower.until(lambda: told == [None, None])  # one look before the watch stands, one after
+        append(path, (1, 2.0))
+        follower.until(lambda: values(log["linked/deep"]) == values(log["again/deep"]) == [1.0, 2.0])
+    names = {str(tmp_path / "runs" / name / "deep" / path.name) for name in ("linked", "again")}
+    assert [set(paths) for paths in told[2:]] == [names]
+
+
+def test_a_path_outside_of_the_log_is_answered_with_a_look_everywhere():
+    assert follow.paths_in_log(["/elsewhere/x"], roots={"/runs"}, targets={}) is None
+    assert follow.paths_in_log(["/runs2/x"], roots={"/runs"}, targets={}) is None
+    assert follow.paths_in_log(["/runs/x", "/runs"], roots={"/runs"}, targets={}) == ["/runs/x", "/runs"]
+    assert follow.paths_in_log([], roots={"/runs"}, targets={}) == []
 
 
 def test_a_link_that_comes_later_is_followed(tmp_path, waiting):
@@ -595,12 +815,14 @@ def test_file_systems_that_tell_are_known_from_those_that_do_not(monkeypatch, tm
 
 # ---- anything, in any order
 
-DIRECTORIES = ["", "a", "a/b", "c", "c/logs/tensorboard", "c/ranks/1"]
+DIRECTORIES = ["", "a", "a/b", "c", "c/logs/tensorboard", "c/ranks/1", "c/ranks/2"]
 NAMES = ["events.out.tfevents.1", "events.out.tfevents.2", "events.out.tfevents.3"]
 WHAT = [
     *["create"] * 4, *["append"] * 6, *["append_part"] * 3, "truncate", "rewrite", "replace", "delete", "rename",
-    "rename_directory", "remove_directory", "make_directory", "archive", "link", "junk", "run_json", "nothing",
+    "move", "rename_directory", "swap_directories", "remove_directory", "make_directory", "archive", "junk",
+    *["run_json"] * 2, "remove_run_json", "nothing",
 ]  # fmt: skip
+LINKS = ["link", "link", "link_file", "remove_link"]
 
 
 class Operations:
@@ -612,7 +834,15 @@ class Operations:
 
     def act(self, what):
         self.count += 1
-        return getattr(self, what)()
+        getattr(self, what)()
+        self._let_rest()
+
+    def _let_rest(self):
+        """Directories that changed get a time of their own long ago, so that only a new time tells of a new change."""
+        for path in [self.root, *self.root.rglob("*")]:
+            if path.is_dir() and not path.is_symlink() and path.stat().st_mtime > 1e9:
+                self.count += 1
+                self._age(path)
 
     def _events(self, *, fresh):
         out = [version(self.choose(["brain.Event:2", "brain.Event:2", "brain.Event:1"]))] if fresh else []
@@ -688,6 +918,17 @@ class Operations:
         if path := self._file():
             path.rename(path.parent / self.choose(NAMES))
 
+    def move(self):
+        if (path := self._file()) and (directory := self._directory()):
+            path.rename(directory / path.name)
+
+    def swap_directories(self):
+        first, second = self._directory(), self._directory()
+        if first and second and first not in [second, *second.parents] and second not in first.parents:
+            first.rename(self.root / "aside")
+            second.rename(first)
+            (self.root / "aside").rename(second)
+
     def rename_directory(self):
         path, target = self._directory(), self.root / self.choose(["a", "c", "d", "a/e"])
         if path and not target.exists() and path not in target.parents and target.parent.is_dir():
@@ -711,6 +952,16 @@ class Operations:
         if path.parent.is_dir() and not path.is_symlink():
             path.symlink_to(self.root / self.choose(["c", "nowhere", ""]))
 
+    def link_file(self):
+        path = self.root / self.choose(DIRECTORIES) / "linked.tfevents"
+        if path.parent.is_dir() and not path.is_symlink():
+            path.symlink_to(self.root / self.choose(["a", "c/ranks/1", "nowhere"]) / self.choose(NAMES))
+
+    def remove_link(self):
+        links = [path for path in sorted(self.root.rglob("*")) if path.is_symlink()]
+        if links:
+            self.choose(links).unlink()
+
     def junk(self):
         path = self.root / self.choose(DIRECTORIES) / "junk.tfevents"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -720,12 +971,26 @@ class Operations:
         if (self.root / "c").is_dir():
             (self.root / "c" / "run.json").write_text("{}")
 
+    def remove_run_json(self):
+        (self.root / "c" / "run.json").unlink(missing_ok=True)
+
     def nothing(self):
         pass
 
+    def seen(self):
+        """Everything in the directory, by path, as the file system's events tell of it."""
+        paths = [self.root, *self.root.rglob("*")]
+        return {str(path): (path.lstat().st_ino, path.is_file() and path.lstat().st_mtime_ns) for path in paths}
+
+
+def _told(before, after):
+    """The paths that events would name: of a directory that came or went, itself and not what lies below."""
+    changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    return [path for path in changed if path in before.keys() & after.keys() or os.path.dirname(path) not in changed]
+
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(st.sampled_from(WHAT), min_size=3, max_size=25), st.randoms(use_true_random=False))
+@given(st.lists(st.sampled_from(WHAT + LINKS), min_size=3, max_size=25), st.randoms(use_true_random=False))
 def test_a_followed_log_equals_a_fresh_one_whatever_happens_to_the_directory(deeds, random):
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
@@ -743,3 +1008,24 @@ def test_a_followed_log_equals_a_fresh_one_whatever_happens_to_the_directory(dee
             assert set(changes.removed) == set(before) - set(polled), deed
             moved = {n for n, r in polled.items() if n in before and before[n] != (r.points, len(r.files))}
             assert moved <= set(changes.grown), deed
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.sampled_from(WHAT), min_size=3, max_size=25), st.randoms(use_true_random=False))
+def test_a_log_that_is_told_where_to_look_equals_a_fresh_one(deeds, random):
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        for name in DIRECTORIES:
+            (root / name).mkdir(parents=True, exist_ok=True)
+        operations = Operations(root, lambda among: random.choice(list(among)))
+        given = [root, root / "a", root / "c"]
+        told, one = pb.read(*given), pb.read(root)
+        for deed in deeds:
+            before = operations.seen()
+            operations.act(deed)
+            paths = _told(before, operations.seen())
+            told.poll(paths)
+            one.poll(paths)
+            assert all_of(one) == all_of(pb.read(root)), deed
+            if all(path.is_dir() for path in given):
+                assert all_of(told) == all_of(pb.read(*given)), deed

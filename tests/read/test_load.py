@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from builders import event_file, scalar, scalars, summary, version
+from builders import event_file, scalar, scalars, session_start, summary, version
 from log_directories import all_of, append, values, write_run
 
 import pulseboard as pb
@@ -288,3 +288,17 @@ def test_a_tag_that_goes_while_its_series_is_read_is_told_as_missing(disturbed):
 
 def test_a_file_replaced_while_statistics_are_taken_does_not_mix_them_up(disturbed):
     assert {stats.tag: stats.last for stats in disturbed.stats()} == {"a": 10.0, "b": 20.0}
+
+
+def test_a_restart_that_is_loaded_while_a_series_is_read_orphans_what_it_should(tmp_path):
+    path = write_run(tmp_path, *((step, 1.0) for step in range(5)))
+    run = pb.read(tmp_path)["."]
+    file: EventFile = run.files[0]
+
+    def restart():
+        with path.open("ab") as stream:
+            stream.write(event_file(session_start(2), *scalars("loss", (2, 7.0))))
+        file.load()
+
+    file.log = Disturbed(file.log, restart)
+    assert values(run) == [1.0, 1.0, 7.0]

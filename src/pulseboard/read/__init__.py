@@ -13,6 +13,10 @@ import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import os
+
+    from pulseboard.read.every_run import EveryRun
+    from pulseboard.read.load import Progress
     from pulseboard.read.log import Log
 
 
@@ -23,6 +27,13 @@ class _CallableRoom(types.ModuleType):
         from pulseboard.read.log import read
 
         return read(*paths, **options)
+
+
+def any_runs(*paths: str | os.PathLike[str], progress: Progress | None = None) -> EveryRun:
+    """Every run at the given paths, of event files and of other formats: `pulseboard.read.every_run`."""
+    from pulseboard.read import every_run
+
+    return every_run.any_runs(*paths, progress=progress)
 
 
 sys.modules[__name__].__class__ = _CallableRoom

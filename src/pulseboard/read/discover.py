@@ -1,12 +1,13 @@
-"""Discovery: which runs lie below the log directories, and which files each has."""
+"""Discovery: what a log directory holds, one look at a time. `tree.py` keeps the looks and makes runs of them."""
 
 from __future__ import annotations
 
 import os
-import re
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from pulseboard.core.errors import LogNotFound, NameTaken
 from pulseboard.core.note import Note
@@ -22,53 +23,46 @@ class Root:
 
     path: str
     name: str | None = None
+    # Links that lead out of these directories (their real paths) are left out; None: all links are followed.
+    within: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
+Identity = tuple[int, int]
+"""Device and inode: survives a rename."""
+
+
+# A tuple and no dataclass: one is made for every file at every look, in a quarter of the time.
+class FoundFile(NamedTuple):
     """An event file as the last look at the directory saw it. Two that differ: the file changed."""
 
     path: str
     size: int
     mtime_ns: int
-    identity: tuple[int, int]  # device and inode: survives a rename
+    identity: Identity
 
 
 @dataclass(slots=True)
 class FoundDirectory:
-    """A directory that was looked into."""
+    """A directory that was looked into, or an event file that was given by itself."""
 
     path: str
     mtime_ns: int
     settled: bool  # the time of change was well past, so a later change has another
-    files: list[FoundFile] = field(default_factory=list)
-    below: list[str] = field(default_factory=list)  # the directories in it
-    links: list[str] = field(default_factory=list)  # those of them that are links
+    identity: Identity
+    files: tuple[FoundFile, ...] = ()
+    below: tuple[str, ...] = ()  # the directories in it
+    links: tuple[str, ...] = ()  # those of them that are links
+    dangling: tuple[str, ...] = ()  # links to nothing: what they name may come later
     is_run: bool = False
     has_run_file: bool = False
+    is_file: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FoundRun:
-    """A run and its event files, in the order they are read."""
-
-    name: str
-    aliases: tuple[str, ...]
-    directory: str
-    files: tuple[FoundFile, ...]
-    ranks: tuple[tuple[int, FoundRun], ...] = ()  # what its other ranks wrote
-
-    def all_files(self) -> Iterator[FoundFile]:
-        """Its own files and those of its ranks."""
-        yield from self.files
-        for _, rank in self.ranks:
-            yield from rank.files
-
-
-def roots_of(specs: Iterable[str | os.PathLike[str]]) -> list[Root]:
+def roots_of(specs: Iterable[str | os.PathLike[str]], *, links_out: bool = True) -> list[Root]:
     """Log directories from what a user wrote: paths and `name:path` pairs.
 
-    Several paths without names are told apart by their last parts, as many as it takes.
+    Several paths without names are told apart by their last parts, as many as it takes. Without `links_out`, links
+    that lead out of all of these directories are not followed.
     """
     pairs = []
     for spec in specs:
@@ -83,7 +77,8 @@ def roots_of(specs: Iterable[str | os.PathLike[str]]) -> list[Root]:
     for name, path in pairs:
         if taken.setdefault(name, path) != path:
             raise NameTaken(str(name), paths=(taken[name], path))
-    return [Root(path, name) for name, path in pairs]
+    within = None if links_out else tuple(os.path.realpath(path) for _, path in pairs)
+    return [Root(path, name, within) for name, path in pairs]
 
 
 def _telling(path: str, among: list[str]) -> str:
@@ -93,6 +88,13 @@ def _telling(path: str, among: list[str]) -> str:
         if sum(other == path or other.endswith(os.sep + tail) for other in among) == 1:
             return tail
     return path
+
+
+def at_and_above(path: str) -> Iterator[str]:
+    """A path, the directory that holds it, and so on to the top."""
+    yield path
+    while (above := os.path.dirname(path)) != path:
+        yield (path := above)
 
 
 def walk(top: str, *, root: Root, note: Callable[[Note], None]) -> Iterator[FoundDirectory]:
@@ -108,22 +110,34 @@ def walk(top: str, *, root: Root, note: Callable[[Note], None]) -> Iterator[Foun
 def look(path: str, *, root: Root, note: Callable[[Note], None]) -> FoundDirectory | None:
     """One directory, without those below it. None where it is gone or closed to us."""
     try:
-        return _look_into(path, root.path)
-    except FileNotFoundError:
+        return _look_into(path, root, note)
+    except (FileNotFoundError, NotADirectoryError):
         return None  # gone between two looks: an ordinary state
     except OSError as error:
         note(Note("unreadable", f"Left out a directory: {error.strerror}.", path))
         return None
 
 
-def _look_into(path: str, root: str) -> FoundDirectory:
-    mtime_ns = os.stat(path).st_mtime_ns
-    found = FoundDirectory(path, mtime_ns, settled=time.time_ns() - mtime_ns > _TICK_NS)
+def _look_into(path: str, root: Root, note: Callable[[Note], None]) -> FoundDirectory:
+    status = os.stat(path)
+    settled = time.time_ns() - status.st_mtime_ns > _TICK_NS
+    found = FoundDirectory(path, status.st_mtime_ns, settled, _identity(path, status))
+    if path == root.path and stat.S_ISREG(status.st_mode):
+        found.is_run = found.is_file = True
+        found.files = (found_file(path, status),)
+        return found
+    files: list[FoundFile] = []
     archived: dict[str, FoundFile] = {}
+    below: list[str] = []
+    links: list[str] = []
+    dangling: list[str] = []
     with os.scandir(path) as entries:
         for entry in entries:
             name = entry.name
             try:
+                if root.within is not None and entry.is_symlink() and not _stays_within(entry.path, root.within):
+                    note(Note("info", "Left out a link that leads out of the log directories.", entry.path))
+                    continue
                 if layout.marks_a_run(name) and not entry.is_dir():
                     found.is_run = True
                     if layout.is_event_file(name):
@@ -131,29 +145,65 @@ def _look_into(path: str, root: str) -> FoundDirectory:
                         if layout.is_archived(name):
                             archived[os.path.join(path, layout.original_name(name))] = file
                         else:
-                            found.files.append(file)
+                            files.append(file)
                 elif name == layout.RUN_FILE:
                     found.has_run_file = True
                 elif entry.is_dir():
                     if not entry.is_symlink():
-                        found.below.append(entry.path)
-                    elif _leads_on(entry.path, root):
-                        found.below.append(entry.path)
-                        found.links.append(entry.path)
-            except OSError:
-                continue  # a link to nothing, or a file that went while we looked
-    # Where a file and its archived copy both stand, the archiving was cut short: the file counts.
-    plain = {file.path for file in found.files}
-    found.files += [file for original, file in archived.items() if original not in plain]
-    found.files.sort(key=lambda file: layout.original_name(file.path))
-    found.below.sort()
+                        below.append(entry.path)
+                    elif _leads_on(entry.path, root.path):
+                        below.append(entry.path)
+                        links.append(entry.path)
+                elif entry.is_symlink() and not os.path.exists(entry.path):
+                    dangling.append(entry.path)
+            except OSError:  # a link to nothing, or a file that went while we looked
+                if entry.is_symlink():
+                    dangling.append(entry.path)
+    if archived:  # where a file and its archived copy both stand, the archiving was cut short: the file counts
+        plain = {file.path for file in files}
+        files += [file for original, file in archived.items() if original not in plain]
+    if len(files) > 1:
+        files.sort(key=lambda file: layout.original_name(file.path))
+    found.files, found.below = tuple(files), tuple(sorted(below))
+    found.links, found.dangling = tuple(links), tuple(dangling)
     return found
 
 
-def found_file(path: str, stat: os.stat_result) -> FoundFile:
-    """A file as `stat` saw it."""
-    # Some network file systems give every file inode 0; their paths must tell them apart.
-    return FoundFile(path, stat.st_size, stat.st_mtime_ns, (stat.st_dev, stat.st_ino or hash(path)))
+def found_file(path: str, status: os.stat_result) -> FoundFile:
+    """A file as `os.stat` saw it."""
+    return FoundFile(path, status.st_size, status.st_mtime_ns, _identity(path, status))
+
+
+def _identity(path: str, status: os.stat_result) -> Identity:
+    # Some network file systems give everything inode 0; their paths must tell them apart.
+    return status.st_dev, status.st_ino or hash(path)
+
+
+def look_at(path: str) -> FoundFile | None:
+    """One file; None where it is gone."""
+    try:
+        return found_file(path, os.stat(path))
+    except OSError:
+        return None
+
+
+def is_stale(directory: FoundDirectory) -> bool:
+    """Whether a directory may hold other names than when it was looked into."""
+    try:
+        status = os.stat(directory.path)
+    except OSError:
+        return True
+    return (
+        not directory.settled
+        or status.st_mtime_ns != directory.mtime_ns
+        or _identity(directory.path, status) != directory.identity
+        or any(map(os.path.exists, directory.dangling))
+    )
+
+
+def _stays_within(link: str, tops: tuple[str, ...]) -> bool:
+    real = os.path.realpath(link)
+    return any(real == top or real.startswith(os.path.join(top, "")) for top in tops)
 
 
 def _leads_on(link: str, root: str) -> bool:
@@ -181,57 +231,3 @@ def _leads_on(link: str, root: str) -> bool:
         return not any(real.startswith(os.path.join(os.path.realpath(top), "")) for top in [root, *tops])
     except OSError:
         return False
-
-
-def runs_in(root: Root, directories: Iterable[FoundDirectory]) -> Iterator[FoundRun]:
-    """The runs among a root's directories, named as TensorBoard names them.
-
-    The event files of a run that Pulseboard recorded lie some levels below its run.json; that run goes
-    by the short name of the directory with the run.json, and its TensorBoard name stays an alias. What
-    its ranks wrote lies below `ranks/`, and belongs to it.
-    """
-    # In order of path, whatever order they were found in: of two links to one file, the same always counts.
-    known = {directory.path: directory for directory in sorted(directories, key=lambda directory: directory.path)}
-
-    def name_of(path: str) -> str:
-        return _join(root.name, os.path.relpath(path, root.path))
-
-    runs: dict[str, FoundRun] = {}  # by the directory that gives them their name
-    ranks: dict[str, list[tuple[int, FoundRun]]] = {}
-    for directory in known.values():
-        if not directory.is_run:
-            continue
-        name = name_of(directory.path)
-        aliases = [root.name] if root.name and name == f"{root.name}/." else []
-        run = FoundRun(name, tuple(aliases), directory.path, tuple(directory.files))
-        above, last = os.path.split(directory.path)
-        top = known.get(directory.path.removesuffix(os.sep + layout.EVENTS_DIRECTORY))
-        rank_top = known.get(above.removesuffix(os.sep + layout.RANKS_DIRECTORY))
-        # From 1 on: rank 0 writes the run itself.
-        is_rank = above.endswith(os.sep + layout.RANKS_DIRECTORY) and re.fullmatch("[1-9][0-9]*", last)
-        if rank_top is not None and rank_top.has_run_file and is_rank:
-            ranks.setdefault(rank_top.path, []).append((int(last), run))
-        # Event files beside the run.json are a run already, and the short name is theirs.
-        elif top is not None and top is not directory and top.has_run_file and not top.is_run:
-            runs[top.path] = replace(run, name=name_of(top.path), aliases=(*aliases, name))
-        else:
-            runs[directory.path] = run
-    for path, found in ranks.items():
-        if path in runs:
-            runs[path] = replace(runs[path], ranks=tuple(sorted(found, key=lambda rank: rank[0])))
-        else:  # rank 0 wrote nothing: then they are runs like any other
-            runs.update((rank.directory, rank) for _, rank in found)
-    yield from runs.values()
-
-
-def single_file(root: Root) -> FoundRun:
-    """An event file given by itself: one run, named for the file."""
-    file = found_file(root.path, os.stat(root.path))
-    name = _join(root.name, layout.original_name(os.path.basename(root.path)))
-    return FoundRun(name, (), os.path.dirname(root.path) or ".", (file,))
-
-
-def _join(root_name: str | None, relative: str) -> str:
-    # A name is shown, exported and put into URLs, so it is text whatever bytes the directory has.
-    name = os.fsencode(relative).decode("utf-8", "backslashreplace").replace(os.sep, "/")
-    return f"{root_name}/{name}" if root_name else name

@@ -8,14 +8,14 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pulseboard.core.errors import MissingPackage
 from pulseboard.core.series import Series
-from pulseboard.read.run import Run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pulseboard.read.every_run import AnyRun
     from pulseboard.read.load import Progress
 
-Picked = Sequence[tuple[Run, list[str]]]
+Picked = Sequence[tuple["AnyRun", list[str]]]
 """Runs, each with the scalar tags wanted of it."""
 
 # Rows of one Parquet row group: large enough to compress well, small enough to read in part.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pulseboard.files import mounts
+from pulseboard.read.discover import at_and_above
 from pulseboard.read.log import Changes, Log
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def _by_events(log: Log, *, stop: threading.Event) -> Iterator[Changes]:
     while not stop.is_set():
         links = log.linked_directories()
         roots = [root.path for root in log.roots]
+        targets = targets_of([*roots, *links])
         events = watch(
             *roots,
             *sorted({os.path.realpath(link) for link in links}),
@@ -55,10 +57,9 @@ def _by_events(log: Log, *, stop: threading.Event) -> Iterator[Changes]:
         # The watch stands once the first batch is here: nobody told of what came before.
         next_look = 0.0
         for batch in events:
-            paths = [path for change, path in batch if _matters(change, path)]
-            # Paths behind a link are told by their real names, which the log does not know them by.
-            outside = not all(path.startswith(tuple(root + os.sep for root in roots)) for path in paths)
-            if outside or time.monotonic() >= next_look:
+            told = [path for change, path in batch if _matters(change, path)]
+            paths = paths_in_log(told, roots=set(roots), targets=targets)
+            if paths is None or time.monotonic() >= next_look:
                 changes = log.poll()
                 next_look = time.monotonic() + _SAFETY_LOOK_SECS
             elif paths:
@@ -69,6 +70,31 @@ def _by_events(log: Log, *, stop: threading.Event) -> Iterator[Changes]:
                 yield changes
             if log.linked_directories() != links or not all(map(os.path.exists, roots)):
                 break  # new links need new watches, and a root that went took its watch along
+
+
+def targets_of(paths: Iterable[str]) -> dict[str, list[str]]:
+    """Where those of the paths that lead through links lead to, and from which paths."""
+    targets: dict[str, list[str]] = {}
+    for path in paths:
+        if (target := os.path.realpath(path)) != path:
+            targets.setdefault(target, []).append(path)
+    return targets
+
+
+def paths_in_log(told: Iterable[str], *, roots: set[str], targets: dict[str, list[str]]) -> list[str] | None:
+    """By which paths the log knows what the file system told of; None where that cannot be said.
+
+    What lies behind a link is told by its real path, or by that of one link of several.
+    """
+    paths: dict[str, None] = {}
+    for path in told:
+        real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)) if targets else path
+        known = [name for name in (path, real) if not roots.isdisjoint(at_and_above(name))]
+        known += [link + real.removeprefix(at) for at in at_and_above(real) for link in targets.get(at, ())]
+        if not known:
+            return None
+        paths |= dict.fromkeys(known)
+    return list(paths)
 
 
 def _matters(change: Change, path: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pulseboard.core.errors import LogNotFound, RunNotFound
@@ -13,11 +13,17 @@ from pulseboard.core.note import Note
 from pulseboard.core.table import Table
 from pulseboard.files import kinds
 from pulseboard.read import discover
-from pulseboard.read.discover import FoundDirectory, FoundFile, FoundRun, Root
+from pulseboard.read.cache import Cache
+from pulseboard.read.discover import FoundFile, Identity, Root
 from pulseboard.read.load import Progress, load_files
 from pulseboard.read.readers.event_file import EventFile
 from pulseboard.read.run import Run
+from pulseboard.read.standing import Standing, newest_first
 from pulseboard.read.table import long_table
+from pulseboard.read.tree import FoundRun, Tree
+
+Place = tuple[int, str]
+"""The number of a root, and a directory there that has runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,31 +44,43 @@ class Log(Mapping[str, Run], Table):
     `refresh` picks up what is new; it may be called from one thread while others read.
     """
 
-    def __init__(self, roots: Iterable[Root]) -> None:
+    def __init__(self, roots: Iterable[Root], *, cache: Cache | None = None) -> None:
         self.roots = tuple(roots)
-        self._directories: dict[Root, dict[str, FoundDirectory]] = {root: {} for root in self.roots}
-        self._files: dict[tuple[int, int], EventFile] = {}
-        self._runs: dict[str, Run] = {}
-        self._names: dict[str, Run] = {}  # aliases, and the ranks of runs
-        self._walk_notes: dict[str, Note] = {}
+        self._cache = cache
+        self._trees = [Tree(root) for root in dict.fromkeys(self.roots)]
+        self._trees_at: dict[str, list[int]] = {}  # by the path of their root
+        for number, tree in enumerate(self._trees):
+            self._trees_at.setdefault(tree.root.path, []).append(number)
+        self._found: dict[Place, tuple[FoundRun, ...]] = {}
+        self._claims: dict[str, tuple[Place, ...]] = {}  # by name: of several, the last has it
+        # By identity, not by path: a renamed file keeps its columns, and a run that is reached by two
+        # links is held once.
+        self._files: dict[Identity, EventFile] = {}
+        self._looks: dict[Identity, tuple[tuple[Place, FoundFile], ...]] = {}  # the last at each of its paths
+        self._standing = Standing({})
+        # What is not taken up yet: an interrupt leaves it for the next time. Dictionaries, since a set has no
+        # order, and ten thousand runs that were made one after the other are gone over faster that way.
+        self._touched: dict[Identity, None] = {}
+        self._loaded: dict[Identity, None] = {}
+        self._unsettled: dict[str, None] = {}  # names of runs
         self._refreshing = threading.Lock()
 
     # ---- the mapping
 
     def __getitem__(self, name: str) -> Run:
-        run = self._runs.get(name, self._names.get(name))
+        run = self._standing.find(name)
         if run is None:
-            raise RunNotFound(name, known=self._runs)
+            raise RunNotFound(name, known=list(self))
         return run
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._runs)
+        return iter(self._standing.order())
 
     def __len__(self) -> int:
-        return len(self._runs)
+        return len(self._standing.runs)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._runs or name in self._names
+        return isinstance(name, str) and self._standing.find(name) is not None
 
     def __repr__(self) -> str:
         where = ", ".join(root.path for root in self.roots)
@@ -70,56 +88,45 @@ class Log(Mapping[str, Run], Table):
 
     def notes(self) -> list[Note]:
         """What is wrong anywhere in the log: directories left out, files damaged."""
-        return list(self._walk_notes.values()) + [note for run in self._runs.values() for note in run.notes()]
+        left_out = [note for tree in self._trees for note in tree.notes()]
+        return left_out + [note for run in self.values() for note in run.notes()]
 
     def columns(self) -> dict[str, Any]:
         """One long table of all scalars of all runs: `run`, `tag`, `step`, `wall_time`, `value`."""
         parts = (((name, tag), run.series(tag)) for name, run in self.items() for tag in run.tags(kinds.SCALAR))
         return long_table(parts, labels=("run", "tag"))
 
-    def _give_files(self, run: Run, found: FoundRun) -> None:
-        run.files = [self._files[file.identity] for file in found.files]
-        run.settle()
-        run.ranks = {0: run}
-        for number, at in found.ranks:
-            run.ranks[number] = Run(at.name, aliases=at.aliases, directory=at.directory)
-            run.ranks[number].files = [self._files[file.identity] for file in at.files]
-            run.ranks[number].settle()
-
-    def _files_of(self, run: Run) -> list[EventFile]:
-        return [file for rank in run.ranks.values() for file in rank.files]
-
     # ---- keeping up
 
     def refresh(self, *, progress: Progress | None = None) -> Changes:
         """Look everywhere for new runs and new bytes."""
         with self._refreshing:
-            self._walk_notes.clear()
-            for root in self.roots:
-                self._directories[root].clear()
-                if os.path.isdir(root.path):
-                    self._walk(root, root.path)
-            return self._take_up(progress)
+            for tree in self._trees:
+                tree.look_everywhere()
+            return self._take_up(range(len(self._trees)), progress)
 
     def poll(self, paths: Iterable[str] | None = None) -> Changes:
-        """Look where something has changed: at the given paths, or where the file system's times say so."""
+        """Look where something has changed: at the given paths, or where the file system's times say so.
+
+        With paths, the cost is that of the directories they lie in, however many runs there are.
+        """
         with self._refreshing:
-            paths = None if paths is None else list(paths)
-            for root in self.roots:
-                known = self._directories[root]
-                if not known and os.path.isdir(root.path):
-                    self._walk(root, root.path)
-                    continue
-                if paths is None:
-                    stale = [path for path, directory in known.items() if _stale(directory)]
-                else:
-                    stale = list({at for path in paths if (at := _nearest(known, path))})
-                for path in stale:
-                    self._look_again(root, path)
-                if paths is None:
-                    for directory in known.values():
-                        directory.files = [found for file in directory.files if (found := _look_at(file))]
-            return self._take_up(None)
+            if paths is not None:
+                told = self._by_tree(paths)
+                for number, below in told.items():
+                    self._trees[number].look_where(below)
+                return self._take_up(told, None)
+            for tree in self._trees:
+                tree.look_around()
+            return self._take_up(range(len(self._trees)), None)
+
+    def _by_tree(self, paths: Iterable[str]) -> dict[int, list[str]]:
+        told: dict[int, list[str]] = {}
+        for path in paths:
+            for at in discover.at_and_above(path):
+                for number in self._trees_at.get(at, ()):
+                    told.setdefault(number, []).append(path)
+        return told
 
     def follow(self, *, every_secs: float = 5.0, stop: threading.Event | None = None) -> Iterator[Changes]:
         """Wait for changes and yield them as they come, until `stop` is set.
@@ -133,132 +140,135 @@ class Log(Mapping[str, Run], Table):
 
     def linked_directories(self) -> list[str]:
         """The directories that were reached by a link."""
-        return [link for known in self._directories.values() for at in known.values() for link in at.links]
+        return [link for tree in self._trees for links in tree.links.values() for link in links]
 
-    def _walk(self, root: Root, top: str) -> None:
-        for directory in discover.walk(top, root=root, note=self._note):
-            self._directories[root][directory.path] = directory
-            self._walk_notes.pop(directory.path, None)
+    def _take_up(self, numbers: Iterable[int], progress: Progress | None) -> Changes:
+        """Load what the looks at some trees found to be new or changed, and arrange the runs that it belongs to."""
+        for number in numbers:
+            tree = self._trees[number]
+            for home, runs in tree.changed_runs():
+                self._put((number, home), runs)
+            tree.changed.clear()
+        self._load(progress)
+        changes = self._arrange()
+        self._touched.clear()
+        self._loaded.clear()
+        self._unsettled.clear()
+        return changes
 
-    def _look_again(self, root: Root, path: str) -> None:
-        known = self._directories[root]
-        before = known.pop(path, None)
-        self._walk_notes.pop(path, None)
-        found = discover.look(path, root=root, note=self._note)
-        if found is not None:
-            known[path] = found
-        now = set(found.below) if found else set()
-        for gone in set(before.below if before else ()) - now:
-            self._walk_notes.pop(gone, None)
-            for below in [p for p in known if p == gone or p.startswith(gone + os.sep)]:
-                del known[below]
-                self._walk_notes.pop(below, None)
-        for new in sorted(now - known.keys()):
-            self._walk(root, new)
-
-    def _note(self, note: Note) -> None:
-        self._walk_notes[note.path] = note
-
-    def _found_runs(self) -> dict[str, FoundRun]:
-        runs: dict[str, FoundRun] = {}
-        for root in self.roots:
-            if os.path.isdir(root.path):
-                found = discover.runs_in(root, self._directories[root].values())
-            elif os.path.isfile(root.path):
-                found = iter([discover.single_file(root)])
-            else:
-                continue
-            for run in found:
-                runs[run.name] = run
-        return runs
-
-    def _take_up(self, progress: Progress | None) -> Changes:
-        """Load what was found to be new or changed, and put the runs in their new order."""
-        found = self._found_runs()
-        # By identity, not by path: a renamed file keeps its columns, and a run that is reached by two
-        # links is held once.
-        looks: dict[tuple[int, int], FoundFile] = {}
-        for run in found.values():
+    def _put(self, place: Place, runs: tuple[FoundRun, ...]) -> None:
+        """A place has these runs now: note who claims which name, and which paths each file has."""
+        before = self._found.get(place, ())
+        if runs == before:
+            return
+        for run in before:
+            self._unsettled[run.name] = None
+            self._claims[run.name] = tuple(at for at in self._claims[run.name] if at != place)
             for file in run.all_files():
-                first = looks.setdefault(file.identity, file)
-                if file.mtime_ns > first.mtime_ns:  # the look at its other path was longer ago
-                    looks[file.identity] = replace(file, path=first.path)
-        files: dict[tuple[int, int], EventFile] = {}
-        stale: dict[tuple[int, int], FoundFile] = {}
-        for identity, file in looks.items():
-            known = self._files.get(identity) or EventFile(file.path)
-            known.path = file.path
-            files[identity] = known
-            if known.seen is None or not _same_content(known.seen, file):
-                stale[identity] = file
-        self._files = files
-        newest_first = sorted(stale.values(), key=lambda file: -file.mtime_ns)
-        load_files([files[file.identity] for file in newest_first], progress=progress)
-        for file in newest_first:  # only now: what an interrupt kept from loading must stay stale
-            files[file.identity].seen = file
-        return self._arrange(found, set(stale))
+                self._touched[file.identity] = None
+                self._looks[file.identity] = tuple(look for look in self._looks[file.identity] if look[0] != place)
+        for run in runs:
+            self._unsettled[run.name] = None
+            self._claims[run.name] = (*self._claims.get(run.name, ()), place)
+            for file in run.all_files():
+                self._touched[file.identity] = None
+                self._looks[file.identity] = (*self._looks.get(file.identity, ()), (place, file))
+        self._found[place] = runs
+        if not runs:
+            del self._found[place]
 
-    def _arrange(self, found: dict[str, FoundRun], loaded: set[tuple[int, int]]) -> Changes:
-        before = self._runs
-        runs: list[Run] = []
-        grown: list[str] = []
-        for name, at in found.items():
-            files = [self._files[file.identity] for file in at.all_files()]
-            run = before.get(name)
-            if run is None or run.directory != at.directory:
-                if run is not None:  # the name has gone over to another directory
-                    grown.append(name)
-                run = Run(name, aliases=at.aliases, directory=at.directory)
+    def _load(self, progress: Progress | None) -> None:
+        """Read what is new in the files that were touched, those changed last first."""
+        stale: list[FoundFile] = []
+        for identity in self._touched:
+            looks = self._looks.get(identity)
+            if not looks:  # no path leads to it any more
+                self._looks.pop(identity, None)
+                self._files.pop(identity, None)
+                continue
+            (_, newest), path = looks[0], looks[0][1].path
+            if len(looks) > 1:  # the looks at some of its paths may have been longer ago
+                newest = max((look for _, look in looks), key=lambda look: (look.mtime_ns, look.size))
+                path = min((place, look.path) for place, look in looks)[1]
+            file = self._files.get(identity)
+            if file is None:
+                file = self._files[identity] = EventFile(path)
+                if self._cache is not None:
+                    self._cache.restore(file, newest)
+            file.path = path
+            if file.seen is None or (file.seen.size, file.seen.mtime_ns) != (newest.size, newest.mtime_ns):
+                stale.append(newest)
+        stale.sort(key=lambda look: -look.mtime_ns)
+        load_files([self._files[look.identity] for look in stale], progress=progress)
+        for look in stale:  # only now: what an interrupt kept from loading must stay stale
+            self._files[look.identity].seen = look
+            self._loaded[look.identity] = None
+            for place, _ in self._looks[look.identity]:
+                self._unsettled.update(dict.fromkeys(run.name for run in self._found[place]))
+        if self._cache is not None and stale:
+            self._cache.loaded([self._files[look.identity] for look in stale])
+
+    def _arrange(self) -> Changes:
+        """Bring the runs that are not settled up to date."""
+        before = self._standing.runs
+        new: dict[str, Run] = {}
+        gone: list[Run] = []
+        grown: list[Run] = []
+        same_names = True
+        for name in self._unsettled:
+            run, places = before.get(name), self._claims.get(name)
+            if not places:
+                self._claims.pop(name, None)
+                gone += [run] if run else []
+                continue
+            at = next(found for found in self._found[max(places)] if found.name == name)
+            if run is None or run.directory != at.directory or run.aliases != at.aliases:
+                new[name] = Run(name, aliases=at.aliases, directory=at.directory)
+                self._give_files(new[name], at)
+                grown += [new[name]] if run else []  # the name has gone over to another directory
+            elif self._has_news(run, at):
+                ranks = run.ranks
                 self._give_files(run, at)
-            elif self._files_of(run) != files or any(file.identity in loaded for file in at.all_files()):
-                self._give_files(run, at)
-                grown.append(name)
-            runs.append(run)
-        runs.sort(key=lambda run: (-run.last_active, run.name))
-        self._runs = {run.name: run for run in runs}
-        self._names = {alias: run for run in runs for alias in run.aliases}
-        self._names |= {rank.name: rank for run in runs for rank in run.ranks.values() if rank is not run}
-        added = tuple(name for name in self._runs if name not in before)
-        removed = tuple(name for name in before if name not in self._runs)
-        return Changes(added, removed, tuple(grown))
+                same_names = same_names and ranks == run.ranks
+                grown.append(run)
+        if new or gone:
+            runs = before | new
+            for run in gone:
+                del runs[run.name]
+            self._standing = Standing(runs)
+        elif grown:
+            self._standing = self._standing.after_growth() if same_names else Standing(before)
+        added = [run for name, run in new.items() if name not in before]
+        return Changes(*(tuple(newest_first(runs)) for runs in (added, gone, grown)))
+
+    def _has_news(self, run: Run, found_run: FoundRun) -> bool:
+        found = [file.identity for file in found_run.all_files()]
+        files = [file for rank in run.ranks.values() for file in rank.files]
+        return files != [self._files[at] for at in found] or any(at in self._loaded for at in found)
+
+    def _give_files(self, run: Run, at: FoundRun) -> None:
+        run.files = [self._files[file.identity] for file in at.files]
+        run.settle()
+        ranks = {0: run}
+        for number, found in at.ranks:
+            rank = run.ranks.get(number)
+            if rank is None or rank.directory != found.directory:
+                rank = Run(found.name, aliases=found.aliases, directory=found.directory)
+            self._give_files(rank, found)
+            ranks[number] = rank
+        run.ranks = ranks
 
 
-def read(*paths: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None) -> Log:
+def read(
+    *paths: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None, cache: Cache | None = None
+) -> Log:
     """Read every run below the given log directories: run name -> run.
 
     A path is a log directory, an event file, or a `name:path` pair that puts its runs below `name`.
-    `progress(done, total)` is called with files while they load.
+    `progress(done, total)` is called with files while they load. `cache` may know files from before.
     """
     if not paths:
         raise LogNotFound("(none)", why="no path was given")
-    log = Log(discover.roots_of(paths))
+    log = Log(discover.roots_of(paths), cache=cache)
     log.refresh(progress=progress)
     return log
-
-
-def _same_content(a: FoundFile, b: FoundFile) -> bool:
-    return (a.size, a.mtime_ns, a.identity) == (b.size, b.mtime_ns, b.identity)
-
-
-def _stale(directory: FoundDirectory) -> bool:
-    try:
-        return not directory.settled or os.stat(directory.path).st_mtime_ns != directory.mtime_ns
-    except OSError:
-        return True
-
-
-def _look_at(file: FoundFile) -> FoundFile | None:
-    try:
-        return discover.found_file(file.path, os.stat(file.path))
-    except OSError:
-        return None
-
-
-def _nearest(known: dict[str, FoundDirectory], path: str) -> str | None:
-    """The directory at or above `path` that the log knows."""
-    while path not in known:
-        above = os.path.dirname(path)
-        if above == path:
-            return None
-        path = above
-    return path

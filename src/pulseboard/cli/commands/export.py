@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     form = args.format or ("json" if args.json and not args.output else _form_of(args.output))
-    log = options.load(args)
+    log = options.load_any(args)
     # What other ranks logged for themselves goes by their own names, such as exp/ranks/1.
     runs = [rank for run in options.chosen_runs(log, args) for rank in run.ranks.values()]
     picked = [(run, options.chosen_tags(run.tags("scalar"), args)) for run in runs]

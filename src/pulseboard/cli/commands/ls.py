@@ -15,7 +15,7 @@ import argparse
 import math
 
 from pulseboard.cli import options, terminal, wording
-from pulseboard.read.run import Run
+from pulseboard.read.every_run import AnyRun
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    log = options.load(args)
+    log = options.load_any(args)
     runs = options.chosen_runs(log, args)
     if args.json:
         options.print_json(
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> None:
     terminal.print_notes(log.notes())
     console = terminal.console()
     if not runs:
-        console.print("No runs: no directory here holds an event file (a name with 'tfevents' in it).")
+        console.print("No runs: no event file (a name with 'tfevents' in it) is here, and no log of another format.")
         console.print("  " + "\n  ".join(root.path for root in log.roots))
         return
     columns = ("run", "last step", "points", "tags", "kinds", "started", "ran for", "size")
@@ -61,11 +61,11 @@ def run(args: argparse.Namespace) -> None:
     console.print(f"{wording.plural(len(runs), 'run')}, {wording.plural(points, 'point')}, {wording.size(total)}")
 
 
-def _last_step(run: Run) -> int | None:
+def _last_step(run: AnyRun) -> int | None:
     return max((stats.max_step for stats in run.stats() if stats.count), default=None)
 
 
-def _record(run: Run) -> dict[str, object]:
+def _record(run: AnyRun) -> dict[str, object]:
     return {
         "run": run.name,
         "aliases": list(run.aliases),

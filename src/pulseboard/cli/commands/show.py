@@ -14,7 +14,7 @@ import argparse
 from dataclasses import asdict
 
 from pulseboard.cli import drawing, options, terminal, wording
-from pulseboard.read.run import Run
+from pulseboard.read.every_run import AnyRun
 
 # More would scroll away; the user is told how to choose.
 _MOST_RUNS = 10
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    log = options.load(args)
+    log = options.load_any(args)
     runs = options.chosen_runs(log, args)
     if args.json:
         options.print_json({"schema": 1, "runs": [_record(run, args) for run in runs]})
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> None:
     terminal.print_notes([note for run in runs for note in run.notes()])
     console = terminal.console()
     if not runs:
-        console.print("No runs: no directory here holds an event file (a name with 'tfevents' in it).")
+        console.print("No runs: no event file (a name with 'tfevents' in it) is here, and no log of another format.")
     if args.tag:
         runs = [run for run in runs if options.chosen_tags(run.tags(), args)]
         if not runs:
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> None:
         console.print(f"… and {more}: choose with --run NAME, or list them with `pulseboard ls`.")
 
 
-def _print(run: Run, args: argparse.Namespace) -> None:
+def _print(run: AnyRun, args: argparse.Namespace) -> None:
     from rich.text import Text
 
     console = terminal.console()
@@ -103,7 +103,7 @@ def _print(run: Run, args: argparse.Namespace) -> None:
     console.print()
 
 
-def _record(run: Run, args: argparse.Namespace) -> dict[str, object]:
+def _record(run: AnyRun, args: argparse.Namespace) -> dict[str, object]:
     stats = {s.tag: s for s in run.stats()}
     tags: list[dict[str, object]] = []
     for tag in options.chosen_tags(run.tags(), args):
