@@ -46,7 +46,7 @@ def nan_masked(parts: Any) -> None:
 )
 def fp16_underflow(parts: Any) -> None:
     """Gradients pass through float16 with a loss scale far too low, and most of them become 0."""
-    healthy, scale = parts.clip, 2.0**-14 / parts.args.fault_strength
+    healthy, scale = parts.clip, 2.0**-17 / parts.args.fault_strength
     parts.run.update_config(dtype="float16", loss_scale=scale)
 
     def clip() -> Any:
@@ -67,15 +67,16 @@ def fp16_underflow(parts: Any) -> None:
     equivalent=("bad-batch", "lr-too-high"),
 )
 def loss_scale_collapse(parts: Any) -> None:
-    """From the middle on gradients overflow: the scaler halves its scale and skips the step, every time."""
+    """From the middle on every sixth step overflows: the scaler skips it and halves its scale, without end."""
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16, growth_interval=100)
+    period = max(1, round(6 / parts.args.fault_strength))
     parts.extra["scaler"] = scaler
     parts.run.update_config(dtype="float16")
     healthy, onset, now = parts.backward, onset_step(parts), follow_steps(parts)
 
     def backward(loss: Any) -> None:
         healthy(loss)
-        if now() >= onset and (now() - onset) % 8 < 7:
+        if now() >= onset and (now() - onset) % period == 0:
             gradients(parts)[0].view(-1)[0] = float("inf")
 
     parts.backward = backward

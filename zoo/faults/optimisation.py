@@ -285,7 +285,7 @@ def clip_tight_adam(parts: Any) -> None:
 @decoy("clip-most-steps", bases=("gpt", "moe", "classifier"))
 def clip_most_steps(parts: Any) -> None:
     """Clipping at four steps of five, as many healthy trainings with Adam have it."""
-    set_clip(parts, 0.5 / parts.args.fault_strength)
+    set_clip(parts, 0.85 / parts.args.fault_strength)
 
 
 @decoy("no-clipping", bases=("gpt", "moe"))

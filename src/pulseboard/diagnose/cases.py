@@ -18,7 +18,7 @@ from pulseboard.diagnose.profile import Profile, choose_profile, load_profile
 from pulseboard.diagnose.roles import changes_for, possible_roles, read_roles, split_of_directory, words_of
 from pulseboard.diagnose.track import Track
 from pulseboard.files import layout
-from pulseboard.read.run import Run
+from pulseboard.read.every_run import AnyRun
 
 # Histograms are decoded one by one: of more than this many nobody's patience is served.
 _MOST_HISTOGRAMS = 400
@@ -29,7 +29,7 @@ class Training:
     """One training: a run, or the sibling directories that its splits were written to."""
 
     name: str
-    parts: tuple[tuple[str, Run], ...]  # (what to put before tags, run); nothing for a run by itself
+    parts: tuple[tuple[str, AnyRun], ...]  # (what to put before tags, run); nothing for a run by itself
 
     @property
     def path(self) -> str:
@@ -37,9 +37,9 @@ class Training:
         return os.path.commonpath([run.directory for _, run in self.parts])
 
 
-def trainings(runs: Mapping[str, Run]) -> Iterator[Training]:
+def trainings(runs: Mapping[str, AnyRun]) -> Iterator[Training]:
     """Runs, those that are splits of one training joined: Keras writes `train/` and `validation/` side by side."""
-    groups: dict[str, dict[str, Run]] = {}
+    groups: dict[str, dict[str, AnyRun]] = {}
     for name, run in runs.items():
         split = split_of_directory(name)
         if split and not any(words_of(tag).split for tag in run.tags("scalar")):
@@ -110,7 +110,7 @@ def _overlaps(steps: Any) -> int:
     return int((steps[1:] <= np.maximum.accumulate(steps)[:-1]).sum())
 
 
-def _run_file(run: Run) -> Mapping[str, Any]:
+def _run_file(run: AnyRun) -> Mapping[str, Any]:
     """The run.json of a recorded run; nothing where there is none, or where it is being written."""
     at = Path(run.directory)
     for directory in (at, Path(str(at).removesuffix(os.sep + layout.EVENTS_DIRECTORY))):
@@ -123,7 +123,7 @@ def _run_file(run: Run) -> Mapping[str, Any]:
     return {}
 
 
-def _context(run: Run, told: Mapping[str, Any]) -> Context:
+def _context(run: AnyRun, told: Mapping[str, Any]) -> Context:
     config: dict[str, Any] = {}
     hparams = run.hparams() if "hparams" in run.kinds() else None
     if hparams is not None:
@@ -139,7 +139,7 @@ def _context(run: Run, told: Mapping[str, Any]) -> Context:
     )
 
 
-def _ranks(run: Run, tracks: Mapping[str, Track]) -> dict[int, Mapping[str, Track]]:
+def _ranks(run: AnyRun, tracks: Mapping[str, Track]) -> dict[int, Mapping[str, Track]]:
     ranks: dict[int, Mapping[str, Track]] = {0: tracks}
     for number, rank in run.ranks.items():
         if number != 0:
@@ -147,13 +147,13 @@ def _ranks(run: Run, tracks: Mapping[str, Track]) -> dict[int, Mapping[str, Trac
     return ranks
 
 
-def _restarts(run: Run, tracks: Mapping[str, Track]) -> list[int]:
+def _restarts(run: AnyRun, tracks: Mapping[str, Track]) -> list[int]:
     """The resumes that came after the first point: a session start before it is the beginning."""
     firsts = [track.first_step for track in tracks.values() if track.first_step is not None]
     return [restart.step for restart in run.restarts() if firsts and restart.step > min(firsts)]
 
 
-def _histograms(parts: Iterable[tuple[str, Run]]) -> dict[str, list[Histogram]]:
+def _histograms(parts: Iterable[tuple[str, AnyRun]]) -> dict[str, list[Histogram]]:
     found: dict[str, list[Histogram]] = {}
     for prefix, run in parts:
         tags = run.tags("histogram")

@@ -14,7 +14,8 @@ from pulseboard.diagnose.cases import Training, case_of, trainings
 from pulseboard.diagnose.causes import Surroundings, rank_causes
 from pulseboard.diagnose.detector import run_detectors
 from pulseboard.diagnose.guide import advice
-from pulseboard.read.log import Log, read
+from pulseboard.read.every_run import EveryRun, any_runs
+from pulseboard.read.log import Log
 
 # Enough for a drawing in a report.
 _CURVE_POINTS = 256
@@ -51,7 +52,7 @@ class Diagnosis(tuple[RunReport, ...]):
 
 
 def diagnose(
-    *paths: str | os.PathLike[str] | Log,
+    *paths: str | os.PathLike[str] | Log | EveryRun,
     profile: str | None = None,
     roles: Mapping[str, str] | None = None,
     runs: Iterable[str] | None = None,
@@ -61,7 +62,7 @@ def diagnose(
 
     `profile` names a shipped profile or a file, `roles` says which tag has which role, `runs` picks runs by name.
     """
-    logs = [path if isinstance(path, Log) else read(path) for path in paths]
+    logs = [path if isinstance(path, Log | EveryRun) else any_runs(path) for path in paths]
     chosen = set(runs) if runs is not None else None
     found = []
     for log in logs:

@@ -268,7 +268,7 @@ ROLES: tuple[Role, ...] = (
         "time of a step",
         "pb.watch(model, optimizer)",
         _matches(
-            r"\bstep (time|duration|avg)\b|\b(iteration|iter|batch) time\b|\btime (step|metrics end to end)"
+            r"\bstep (time|duration)\b|\b(iteration|iter|batch) time\b|\btime (step|metrics end to end)"
             r"|\bduration ms\b|\btime per (step|iteration)\b"
         ),
         changes=(Change(log=True),),

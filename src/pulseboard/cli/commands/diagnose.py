@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pulseboard.diagnose.report.text import Line
+    from pulseboard.read.every_run import EveryRun
     from pulseboard.read.log import Log
 
 _STYLES = {
@@ -65,10 +66,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     roles = _roles(args.role)
-    log = options.load(args)
-    chosen = {run.name for run in options.chosen_runs(log, args)} if args.runs else None
     if args.watch:
-        return _watch(log, args, roles, chosen)
+        return _watch(options.load(args), args, roles)
+    log = options.load_any(args)
+    chosen = _chosen(log, args)
     reports = _reports(log, args, roles, chosen)
     if not reports:
         raise PulseboardError(f"There are no runs to diagnose below {', '.join(root.path for root in log.roots)}")
@@ -76,8 +77,17 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(_at_or_above(report, args.fail_on) for report in reports) else 0
 
 
+def _chosen(log: Log | EveryRun, args: argparse.Namespace) -> set[str] | None:
+    return {run.name for run in options.chosen_runs(log, args)} if args.runs else None
+
+
 def _reports(
-    log: Log, args: argparse.Namespace, roles: Mapping[str, str], chosen: set[str] | None, *, watching: bool = False
+    log: Log | EveryRun,
+    args: argparse.Namespace,
+    roles: Mapping[str, str],
+    chosen: set[str] | None,
+    *,
+    watching: bool = False,
 ) -> list[RunReport]:
     from pulseboard.diagnose.diagnosis import diagnose
 
@@ -163,8 +173,9 @@ def _print_summary(reports: Sequence[RunReport]) -> None:
     terminal.console().print(", ".join(f"{n} {status}" for status, n in counts.items() if n))
 
 
-def _watch(log: Log, args: argparse.Namespace, roles: Mapping[str, str], chosen: set[str] | None) -> int:
+def _watch(log: Log, args: argparse.Namespace, roles: Mapping[str, str]) -> int:
     """Report once, then whatever is new as the log grows. Ctrl-C ends it."""
+    chosen = _chosen(log, args)
     told: set[tuple[str, str, str, int]] = set()
     worst = False
     reports = _reports(log, args, roles, chosen, watching=True)

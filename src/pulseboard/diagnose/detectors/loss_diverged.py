@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case, window_points
 from pulseboard.diagnose.detector import detector
@@ -19,6 +21,8 @@ def moving_target(case: Case) -> bool:
 def divergence(case: Case, track: Track) -> Rise | None:
     """The rise of a loss above its best that is sure and large enough to matter."""
     steps, values = track.points(most=512)
+    if len(values) < case.limit("loss-diverged", "points"):
+        return _short_divergence(case, Points(steps, values))
     later = steps >= case.warm_up_step
     points = Points(steps[later], values[later])
     width = window_points(len(points.values))
@@ -31,10 +35,23 @@ def divergence(case: Case, track: Track) -> Rise | None:
     return rise
 
 
+def _short_divergence(case: Case, points: Points) -> Rise | None:
+    """In a handful of points noise cannot be told from course: only a loss far above where it began counts."""
+    steps, values = points
+    if len(values) < 6:
+        return None
+    best, level = int(np.argmin(values)), float(np.median(values[-max(3, len(values) // 3) :]))
+    far = case.limit("loss-diverged", "short_times")
+    if values[best] <= 0 or level < far * float(values[best]) or level <= float(values[0]) or best >= len(values) - 3:
+        return None
+    since = best + int(np.argmax(values[best:] > far * values[best]))
+    return Rise(float(values[best]), int(steps[best]), int(steps[since]), level, float("inf"))
+
+
 @detector(id="loss-diverged", reads="train.loss")
 def loss_diverged(case: Case) -> Iterator[Finding]:
     """Critical where half of what was learned is lost, or more."""
-    loss = case.need("train.loss", points=12)
+    loss = case.need("train.loss", points=6)
     if moving_target(case):
         return
     rise = divergence(case, loss)
@@ -51,6 +68,5 @@ def loss_diverged(case: Case) -> Iterator[Finding]:
         first_step=rise.since_step,
         evidence=[
             Evidence(loss.tag, "rise above its best, as a share of it", rise.share, None, rise.since_step),
-            Evidence(loss.tag, "rise in standard errors", rise.surprise, case.limit("loss-diverged", "surprise")),
         ],
     )

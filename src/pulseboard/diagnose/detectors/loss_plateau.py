@@ -9,8 +9,9 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.detectors.loss_diverged import moving_target
 from pulseboard.diagnose.statistics.noise import noise_scale, running_median
-from pulseboard.diagnose.statistics.trend import trend
+from pulseboard.diagnose.statistics.trend import Trend, trend
 from pulseboard.diagnose.track import Floats, Points
 
 
@@ -22,23 +23,23 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
     later = steps > case.warm_up_step
     steps, values = steps[later], values[later]
     n = len(values)
-    if n < 20 or not _rate_is_high(case):
+    if n < 20:
         return
     start, level = float(loss.points(most=512).values[0]), float(np.median(values[-max(5, n // 5) :]))
-    fallen = start - level
-    if fallen <= 0:
+    if start <= level:
         return
     began = _plateau_start(values, level)
     length = (n - began) / n
-    if length < case.limit("loss-plateau", "share_of_run"):
-        return
     part = Points(steps[began:], values[began:])
+    if length < case.limit("loss-plateau", "share_of_run") or not _rate_is_high(case, int(part.steps[0])):
+        return
     line = trend(part)
-    if line is None or line.p_falling < case.limit("loss-plateau", "p"):
+    if line is None or _falls(line, level, p=case.limit("loss-plateau", "p")):
         return
     grave = (
         length >= case.limit("loss-plateau", "grave_share_of_run")
         and level > case.limit("loss-plateau", "grave_level") * start
+        and not _high_by_nature(case)
     )
     yield case.finding(
         "loss-plateau",
@@ -60,9 +61,20 @@ def _plateau_start(values: Floats, level: float) -> int:
     return int(away[-1]) + 1 if len(away) else 0
 
 
-def _rate_is_high(case: Case) -> bool:
+def _falls(line: Trend, level: float, *, p: float) -> bool:
+    """Surely, and by more than a trifle."""
+    return line.p_falling < p and line.start - line.end > 0.02 * abs(level)
+
+
+def _high_by_nature(case: Case) -> bool:
+    """Whether the loss has a floor far above zero that nobody knows: noise to predict, targets that move."""
+    return moving_target(case) or bool(case.every("loss.quantiles"))
+
+
+def _rate_is_high(case: Case, step: int) -> bool:
+    """Whether the learning rate was still high where the plateau began."""
     rate = case.one("lr")
     if rate is None or not len(rate.points().values):
         return True
-    values = rate.points().values
-    return bool(values[-1] > 0.3 * values.max())
+    steps, values = rate.points()
+    return bool(values[min(len(values) - 1, int(np.searchsorted(steps, step)))] > 0.3 * values.max())

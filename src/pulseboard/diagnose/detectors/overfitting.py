@@ -21,10 +21,12 @@ def turned(case: Case, validation: Track) -> Rise | None:
     if n < case.limit("overfitting", "evaluations"):
         return None
     width = max(1, min(5, n // 8))
-    rise = rise_from_best(points, width=width, least_surprise=case.limit("overfitting", "surprise"), windows=3)
+    # A large rise needs less certainty: evaluations are few and far between.
+    surprise, large = case.limit("overfitting", "surprise"), case.limit("overfitting", "large_share")
+    rise = rise_from_best(points, width=width, least_surprise=0.5 * surprise, windows=3)
     if rise is None or rise.share < case.limit("overfitting", "share"):
         return None
-    return rise
+    return rise if rise.surprise > surprise or rise.share > large else None
 
 
 @detector(id="overfitting", reads=("train.loss", "val.loss"))

@@ -18,7 +18,7 @@ UP = Change(log=True)
 
 @detector(id="throughput-drop", reads="time.step")
 def throughput_drop(case: Case) -> Iterator[Finding]:
-    """A rise of step time that lasts, large enough to matter, without a planned change of the work."""
+    """A rise of step time that lasts. Info by itself: recipes change batch, length and attention by schedule."""
     time = case.need("time.step", points=64)
     limit, least = case.limit("throughput-drop", "times"), case.limit("throughput-drop", "points")
     steps, values = time.points(most=1024)
@@ -33,12 +33,31 @@ def throughput_drop(case: Case) -> Iterator[Finding]:
             continue
         if case.explained_by(alarm.first_step, within_steps=int(16 * stride_steps(time))) is not None:
             continue
+        why = _corroborated(case, alarm.first_step)
         yield case.finding(
             "throughput-drop",
-            "warning",
+            "warning" if why else "info",
             time,
-            f"{time.tag} is {factor:.2f} times what it was before step {alarm.first_step}.",
+            f"{time.tag} is {factor:.2f} times what it was before step {alarm.first_step}"
+            + (f": {why}." if why else "; a planned change of the work would look the same."),
             first_step=alarm.first_step,
             evidence=[Evidence(time.tag, "step time over what it was", factor, limit, alarm.alarm_step)],
         )
         return
+
+
+def _corroborated(case: Case, step: int) -> str:
+    """What else says that the machine, and not the plan, is the reason."""
+    for role, what in (
+        ("time.data", "waiting for data has grown as much"),
+        ("gpu.temperature", "the GPU has grown hotter"),
+        ("memory.used", "memory has grown too"),
+    ):
+        for track in case.every(role):
+            steps, values = track.points(most=512)
+            before, after = values[steps < step], values[steps >= step]
+            if len(before) >= 8 and len(after) >= 8:
+                grown = float(np.median(after)) / max(float(np.median(before)), 1e-12)
+                if grown >= {"time.data": 1.5, "gpu.temperature": 1.1, "memory.used": 1.3}[role]:
+                    return what
+    return ""
