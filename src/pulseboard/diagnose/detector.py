@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeVar
 
+import numpy as np
+
 from pulseboard.core.errors import PulseboardError
 from pulseboard.core.finding import SEVERITIES, Finding, NotChecked
 from pulseboard.diagnose import detectors
@@ -41,6 +43,8 @@ class Detector:
     detect: Detect
     file: str
 
+
+FAILED = "the detector itself failed"
 
 _known: dict[str, Detector] = {}
 
@@ -87,9 +91,13 @@ def run_detectors(case: Case, chosen: Iterable[Detector] | None = None) -> Sight
             seen.not_checked.append(missing)
             continue
         try:
-            found = [kept for finding in one.detect(case) if (kept := _bounded(finding, case)) is not None]
+            with np.errstate(all="ignore"):
+                found = [kept for finding in one.detect(case) if (kept := _bounded(finding, case)) is not None]
         except TooShort as reason:
             seen.not_checked.append(NotChecked(one.id, f"too few points yet: {reason}", ""))
+            continue
+        except Exception as error:  # one detector's mistake must not cost the others' findings
+            seen.not_checked.append(NotChecked(one.id, f"{FAILED} ({type(error).__name__}: {error})", ""))
             continue
         seen.findings.extend(found)
         if not found:

@@ -132,7 +132,9 @@ def _unrolled(text: str) -> list[tuple[str, str]]:
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None or (found["again"] and len(stack) == 1):
-            raise BadTape(f"{text[at:]!r} cannot be read in the tape {text!r}. The pieces are told in diagnose/tape.py.")
+            raise BadTape(
+                f"{text[at:]!r} cannot be read in the tape {text!r}. The pieces are told in diagnose/tape.py."
+            )
         at = found.end()
         if found["open"]:
             stack.append([])

@@ -163,6 +163,11 @@ class Track:
     def __len__(self) -> int:
         return self.count
 
+    @property
+    def finite_count(self) -> int:
+        """How many points are numbers."""
+        return self.count - self.not_finite.nan - self.not_finite.inf
+
     def append(self, steps: Ints, walls: Floats, values: Floats) -> None:
         """The next points."""
         if not len(steps):
@@ -323,7 +328,7 @@ class Track:
         rest = slice(1, None) if goes_on else slice(0, None)
         if len(lengths[rest]):
             best = int(np.argmax(lengths[rest])) + (1 if goes_on else 0)
-            for i in {best, len(lengths) - 1}:
+            for i in sorted({best, len(lengths) - 1}):
                 streak = Streak(
                     float(values[starts[i]]), int(lengths[i]), int(steps[starts[i]]), int(steps[ends[i] - 1])
                 )

@@ -36,7 +36,8 @@ def return_collapsed(case: Case) -> Iterator[Finding]:
         "return-collapsed",
         "warning",
         track,
-        f"{track.tag} was {level[best]:.4g} at step {steps[best]} and is {now:.4g} now: what was learned is lost.{moved}",
+        f"{track.tag} was {level[best]:.4g} at step {steps[best]} and is {now:.4g} now: what was learned is "
+        f"lost.{moved}",
         first_step=int(steps[first]),
         evidence=[Evidence(track.tag, "share of the gain that is kept", kept, limit, int(steps[-1]))],
     )
