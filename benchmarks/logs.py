@@ -75,6 +75,25 @@ def make_small_runs(into: Path, count: int, *, shared: Path) -> Path:
     return directory
 
 
+def make_runs(into: Path, *, runs: int, tags: int, steps: int, shared: Path) -> Path:
+    """A directory of runs of this size: a hundred different ones, copied. The tags of make_logs.py come first."""
+    directory = into / f"runs_{runs}x{tags}x{steps}"
+    mark = directory.with_suffix(".json")
+    if _made(mark, by=shared / "make_logs.py"):
+        return directory
+    shutil.rmtree(directory, ignore_errors=True)
+    maker = _module(shared / "make_logs.py")
+    names = [*maker.TAGS, *(f"more/tag_{i:03d}" for i in range(tags))][:tags]
+    for i in range(runs):
+        run = directory / f"run_{i:04d}"
+        if i < 100:
+            maker.scalar_run(str(run), names, steps, i, "simple")
+        else:
+            shutil.copytree(directory / f"run_{i % 100:04d}", run)
+    mark.write_text(json.dumps({"runs": runs, "tags": tags, "steps": steps}))
+    return directory
+
+
 def record_offsets(file: Path) -> list[int]:
     """Where each record of an event file begins, and where the last one ends."""
     # One record: u64 length, u32 checksum, `length` bytes, u32 checksum.

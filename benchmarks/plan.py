@@ -21,6 +21,7 @@ class Plan:
     slow_repeat: int  # of EventAccumulator
     slow_sets: tuple[str, ...]  # the sets that EventAccumulator reads
     run_counts: tuple[int, ...]  # directories of small runs, rising, each twice the one before
+    among_runs: tuple[int, ...]  # directories in which one run grows, rising
     followed_runs: int
     new_records: tuple[int, ...]  # appended before a poll, rising, each ten times the one before
     poll_rounds: int
@@ -41,6 +42,7 @@ def full(bench: Path, *, shared: Path, quiet: Quiet, repeat: int, slow_repeat: i
         slow_repeat=slow_repeat,
         slow_sets=slow_sets,
         run_counts=(2_500, 5_000, 10_000),
+        among_runs=(1, 100, 1_000, 10_000),
         followed_runs=1_000,
         new_records=(100, 1_000, 10_000),
         poll_rounds=9,
@@ -62,6 +64,7 @@ def quick(bench: Path, *, shared: Path) -> Plan:
         slow_repeat=1,
         slow_sets=("d",),
         run_counts=(50, 100, 200),
+        among_runs=(1, 10, 50),
         followed_runs=50,
         new_records=(10, 100, 1_000),
         poll_rounds=3,

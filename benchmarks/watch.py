@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
+import importlib.util
 import json
 import os
 import random
@@ -70,6 +72,7 @@ class Training:
         self.model = GPT()
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=3e-4)
         self.ids = torch.randint(0, VOCABULARY, (BATCH, CONTEXT + 1))
+        self.before_update: Callable[[torch.Tensor, int], None] = lambda loss, step: None
         self.after: Callable[[int], None] = lambda step: None
         self.steps = 0
 
@@ -79,6 +82,7 @@ class Training:
         loss = F.cross_entropy(logits.reshape(-1, VOCABULARY), self.ids[:, 1:].reshape(-1))
         self.optimizer.zero_grad()
         loss.backward()
+        self.before_update(loss, self.steps)
         self.optimizer.step()
         self.after(self.steps)
         self.steps += 1
@@ -95,38 +99,47 @@ def pulseboard_watch(training: Training, out: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def wandb_watch(training: Training, out: str) -> Iterator[None]:
+def wandb_watch(training: Training, out: str, *, log_freq: int = 1000) -> Iterator[None]:
     """`wandb.watch` with gradients and parameters, at its default of every 1000 steps; and its log call."""
     import wandb
 
     os.environ.update(WANDB_SILENT="true", WANDB_ERROR_REPORTING="false", WANDB_DIR=out)
     run = wandb.init(mode="offline", dir=out, settings=wandb.Settings(x_disable_stats=True, console="off"))
-    run.watch(training.model, log="all")
+    run.watch(training.model, log="all", log_freq=log_freq)
     training.after = lambda step: run.log({"step": step})
     try:
         yield
     finally:
         training.after = lambda step: None
+        run.unwatch(training.model)
         run.finish()
 
 
 @contextlib.contextmanager
-def nothing(training: Training, out: str) -> Iterator[None]:
-    """The training alone."""
-    yield
+def trainscope_watch(training: Training, out: str) -> Iterator[None]:
+    """`TrainScope` with its defaults, called as its read-me says: between backward and the optimizer."""
+    from trainscope import TrainScope, TrainScopeConfig
+
+    scope = TrainScope(training.model, training.optimizer, config=TrainScopeConfig(run_dir=out)).attach()
+    training.before_update = lambda loss, step: scope.step(loss.item(), batch_index=step)
+    try:
+        yield
+    finally:
+        training.before_update = lambda loss, step: None
+        scope.detach()
 
 
-TOOLS = {"pulseboard": pulseboard_watch, "wandb": wandb_watch}
+TOOLS: dict[str, Callable[[Training, str], contextlib.AbstractContextManager[None]]] = {
+    "pulseboard": pulseboard_watch,
+    "trainscope": trainscope_watch,
+    "wandb": wandb_watch,
+    "wandb, every 100 steps": functools.partial(wandb_watch, log_freq=100),
+}
 
 
 def available() -> list[str]:
     """The tools that are installed."""
-    found = ["pulseboard"]
-    with contextlib.suppress(ImportError):
-        import wandb  # noqa: F401
-
-        found.append("wandb")
-    return found
+    return [tool for tool in TOOLS if importlib.util.find_spec(tool.partition(",")[0])]
 
 
 def measure(tool: str, *, blocks: int, steps: int) -> dict[str, list[float]]:
@@ -164,12 +177,17 @@ def main() -> int:
 
 
 def _body(options: argparse.Namespace, measured: dict[str, dict[str, list[float]]]) -> str:
-    rows, checks = [], []
+    rows: list[tuple[str, ...]] = []
+    steps: list[tuple[str, ...]] = []
+    checks = []
     for tool, times in measured.items():
         # Sums, not medians: what runs every hundredth step is in the sum only.
         ratio = sum(times["with"]) / sum(times["without"])
         p1, p50, p99 = (_ratio(times, q) for q in (0.01, 0.5, 0.99))
         rows.append((tool, f"{(ratio - 1) * 100:+.2f}", *(f"{(p - 1) * 100:+.2f}" for p in (p1, p50, p99))))
+        for name in ("with", "without"):
+            ms = [_at(times[name], q) * 1000 for q in (0.01, 0.5, 0.99)]
+            steps.append((tool, name, *(f"{each:.1f}" for each in ms)))
         if tool == "pulseboard":
             figure = (ratio - 1) * 100
             owed = ("-", None) if options.quick else ("<= 2", figure <= 2)
@@ -182,9 +200,11 @@ def _body(options: argparse.Namespace, measured: dict[str, dict[str, list[float]
     return f"""\
 ## Watching
 
-`{command}`, {today()}, commit {commit()}. {machine()}; {versions("torch", "wandb")}.
+`{command}`, {today()}, commit {commit()}. {machine()}; {versions("torch", "wandb", "trainscope")}.
 A GPT of {parameters:.1f} million parameters, {step_ms:.0f} ms a step on the CPU; {n:,} steps with and as many without,
-in blocks in turn, in one process. wandb watches gradients and parameters at its default of every 1000 steps.
+in blocks in turn, in one process. pulseboard measures norms at each step and the rest every 100 steps, histograms
+included, and every 10 over the first 100; wandb writes histograms every 1000 steps by default, which are more than
+there were, and in the last row every 100; trainscope looks at gradients and weights at each step.
 
 {checks_table(checks)}
 
@@ -192,14 +212,19 @@ Added time in per cent: of all steps together, and of the 1st, 50th and 99th per
 wherever it is negative, it is the machine's noise.
 
 {table(("tool", "all steps", "p1", "p50", "p99"), rows)}
+
+The steps themselves, in milliseconds:
+
+{table(("tool", "", "p1", "p50", "p99"), steps)}
 """
 
 
 def _ratio(times: dict[str, list[float]], quantile: float) -> float:
-    def at(name: str) -> float:
-        return sorted(times[name])[int(quantile * (len(times[name]) - 1))]
+    return _at(times["with"], quantile) / _at(times["without"], quantile)
 
-    return at("with") / at("without")
+
+def _at(times: list[float], quantile: float) -> float:
+    return sorted(times)[int(quantile * (len(times) - 1))]
 
 
 if __name__ == "__main__":

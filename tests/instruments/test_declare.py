@@ -11,12 +11,13 @@ import pytest
 from pulseboard.core.errors import PulseboardError
 from pulseboard.instruments import declare
 from pulseboard.instruments.declare import Metric, all_instruments, instrument
-from pulseboard.instruments.table import table
+from pulseboard.instruments.table import table, watched_table
+from pulseboard.instruments.watched import WATCHED
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "instruments.md"
 
-# The tags of the reference documents that typed instruments give; pb.watch gives the rest.
+# The tags of the reference documents that typed instruments give.
 NAMED_TAGS = set(
     """
 train/loss train/epoch_loss {name}/loss eval/{name}/loss_quantile_X.X eval/eval_time_sec
@@ -43,17 +44,28 @@ moe/aux_loss moe/z_loss moe/expert_utilization moe/load_imbalance
 sol/blocks sol/lm_head sol/attention sol/tps sol/tf32_peak sol/bf16_peak sol/fp16_peak sol/fp8_peak
 allocator/weights_mib allocator/gradients_mib allocator/optimizer_mib allocator/activations_mib
 allocator/lora_mib allocator/qlora_mib
-""".split()  # noqa: SIM905
+Loss/train Loss/validation Learning_Rate/lr Gradient/norm Performance/step_time_ms Performance/tokens_per_sec
+Training/epoch Evaluation/hellaswag_accuracy Generated_Samples/text eval/train_loss eval/val_loss eval/learning_rate
+""".split()
+)
+
+# Those that pb.watch gives.
+WATCHED_TAGS = set(
+    """
+train/gradient_flow/global_norm train/gradient_flow/{part}_mean train/gradient_flow/{part}_max train/total_param_norm
+train/learning_rate/base_lr train/learning_rate/param_group_{i} train/learning_rate/avg_param_update
+""".split()
 )
 
 
 def test_every_tag_of_the_references_is_declared():
     declared = {tag for one in all_instruments().values() for tag in one.metrics}
     assert declared >= NAMED_TAGS
+    assert {tag for one in WATCHED.values() for tag in one.metrics} >= WATCHED_TAGS
 
 
 def test_every_tag_says_what_it_is():
-    for one in all_instruments().values():
+    for one in [*all_instruments().values(), *WATCHED.values()]:
         assert one.every >= 1
         for tag, metric in one.metrics.items():
             assert metric.unit, tag
@@ -74,14 +86,17 @@ def test_two_instruments_of_one_id_fail_and_both_files_are_named():
             return {}
 
 
-def test_the_document_has_the_table_of_the_declarations():
-    found = re.search(r"^\| Tag .*?\n(?=\n)", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    assert found[0] == table(), "run: python -m pulseboard.instruments.table, and put it into docs/instruments.md"
+@pytest.mark.parametrize(("head", "want"), [("Tag", table()), ("Name", watched_table())])
+def test_the_document_has_the_tables_of_the_declarations(head, want):
+    found = re.search(rf"^\| {head} .*?\n(?=\n)", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert found[0] == want, "run: python -m pulseboard.instruments.table, and put it into docs/instruments.md"
 
 
 def test_the_table_can_be_printed():
     command = [sys.executable, "-m", "pulseboard.instruments.table"]
-    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == table()
+    assert (
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout == table() + "\n" + watched_table()
+    )
 
 
 def test_arrays_need_no_torch():

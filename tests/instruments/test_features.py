@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as arrays
 from instruments import plain
 
 from pulseboard.instruments import effective_rank as rank_file
+from pulseboard.instruments.arrays import gram
 from pulseboard.instruments.collapse import collapse
 from pulseboard.instruments.effective_rank import effective_rank
 from pulseboard.instruments.hierarchy import hierarchy
@@ -65,8 +66,8 @@ def test_collapse_is_what_it_says(x):
     # The std is the root of a difference: what is left of its digits is half of them.
     plain.assert_close(collapse(x, level=1), want, rtol=1e-6, atol=1e-6)
     found = collapse(torch.tensor(x, dtype=torch.float64), level=1)
-    plain.assert_close(found, want, rtol=6e-3, atol=1e-6)
-    plain.assert_close(collapse(torch.tensor(x, dtype=torch.float32), level=1), want, rtol=6e-3, atol=2e-3)
+    plain.assert_close(found, want, rtol=8.2e-3, atol=1e-6)
+    plain.assert_close(collapse(torch.tensor(x, dtype=torch.float32), level=1), want, rtol=8.2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("shape", [(200, 30), (30, 200), (40, 40), (5, 7, 16)])
@@ -74,10 +75,10 @@ def test_collapse_of_random_features(shape):
     x = np.random.default_rng(0).normal(size=shape) * np.linspace(0.1, 2, shape[-1]) + 0.5
     want = plain_collapse(x.reshape(-1, shape[-1]))
     plain.assert_close(collapse(x, level=1), want)
-    plain.assert_close(collapse(torch.tensor(x).float(), level=1), want, rtol=6e-3, atol=1e-5)
+    plain.assert_close(collapse(torch.tensor(x).float(), level=1), want, rtol=8.2e-3, atol=1e-5)
     half = torch.tensor(x).bfloat16()
     want = plain_collapse(half.double().numpy().reshape(-1, shape[-1]))
-    plain.assert_close(collapse(half, level=1), want, rtol=6e-3, atol=1e-5)
+    plain.assert_close(collapse(half, level=1), want, rtol=8.2e-3, atol=1e-5)
 
 
 def test_the_largest_similarity_of_many_rows_is_that_of_a_sample_and_the_rest_is_of_all():
@@ -110,17 +111,72 @@ def test_effective_rank_of_tensors_is_within_a_hundredth(spectrum, count):
     x = (random.normal(size=(count, 400)) * SPECTRA[spectrum]) @ turn + 3.0
     want = plain.effective_rank(x)
     assert effective_rank(x) == pytest.approx(want, rel=1e-9)
-    assert float(effective_rank(torch.tensor(x))) == pytest.approx(want, rel=6e-3)
-    assert float(effective_rank(torch.tensor(x).float())) == pytest.approx(want, rel=8e-3)
+    assert float(effective_rank(torch.tensor(x))) == pytest.approx(want, rel=8.2e-3)
+    assert float(effective_rank(torch.tensor(x).float())) == pytest.approx(want, rel=9e-3)
 
 
-def test_the_sum_of_logarithms_keeps_its_bound():
-    y = np.concatenate([[0.0], np.geomspace(1e-9, 4096, 50_000)])
+@pytest.mark.parametrize("fit", rank_file.FITS, ids=lambda fit: f"{len(fit.poles)} poles")
+def test_each_fit_keeps_its_bound(fit):
+    y = np.concatenate([[0.0], np.geomspace(1e-9, fit.largest, 50_000)])
     y_log_y = y * np.log(np.where(y > 0, y, 1))
-    sums = rank_file.LINEAR * y + rank_file.SQUARE * y**2
-    for pole, weight in zip(rank_file.POLES, rank_file.WEIGHTS, strict=True):
-        sums += weight * np.log1p(y / pole)
-    assert (np.abs(sums - y_log_y) / (1 + y)).max() < 0.0029
+    fitted = fit.constant + fit.linear * y + fit.square * y**2
+    for pole, weight in zip(fit.poles, fit.weights, strict=True):
+        fitted += weight * np.log1p(y / pole)
+    allowed = fit.off[0] + fit.off[1] * y + fit.off[2] * y**2
+    assert (np.abs(fitted - y_log_y) <= allowed).all()
+    # The mean of y is 1, and of its square `mean_square` at most.
+    assert np.expm1(fit.off[0] + fit.off[1] + fit.off[2] * fit.mean_square) < 0.0082
+
+
+def test_a_fit_is_chosen_that_covers_the_spectrum():
+    def poles(*, mean_square, count):
+        return len(rank_file._fit_for(torch.tensor(mean_square * count), count).poles)
+
+    assert poles(mean_square=1.2, count=768) == 2
+    assert poles(mean_square=2.9, count=768) == 2
+    assert poles(mean_square=2.9, count=4096) == 3  # one of them may be 109
+    assert poles(mean_square=3.1, count=100) == 3
+    assert poles(mean_square=65.0, count=100) == 4
+    assert poles(mean_square=20.0, count=4096) == 4  # one of them may be 286
+    # Where nothing can be looked at without waiting, the one for all.
+    assert len(rank_file._fit_for(torch.empty((), device="meta"), 768).poles) == 4
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(2, 60),
+    st.integers(2, 40),
+    st.floats(0, 4),
+    st.sampled_from(["power", "exponential", "steps", "spiked"]),
+    st.floats(0, 30),
+)
+def test_effective_rank_of_any_spectrum_is_within_a_hundredth(seed, count, width, steepness, shape, shift):
+    random = np.random.default_rng(seed)
+    i = np.arange(width)
+    scales = {
+        "power": (i + 1.0) ** -steepness,
+        "exponential": np.exp(-steepness * i / 4),
+        "steps": 10.0 ** -np.floor(steepness * i / width * 2),
+        "spiked": np.where(i == 0, 10**steepness, 1.0),
+    }[shape]
+    turn, _ = np.linalg.qr(random.normal(size=(width, width)))
+    x = (random.normal(size=(count, width)) * scales) @ turn + shift
+    want = plain.effective_rank(x)
+    assert effective_rank(x) == pytest.approx(want, rel=1e-6)
+    assert float(effective_rank(torch.tensor(x))) == pytest.approx(want, rel=0.0085)
+    kept = torch.tensor(x).float()
+    want = plain.effective_rank(kept.double().numpy())
+    assert float(effective_rank(kept)) == pytest.approx(want, rel=0.01)
+
+
+@pytest.mark.parametrize(("count", "width"), [(900, 768), (500, 384), (384, 500), (800, 775)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_products_by_blocks_are_the_whole_product(count, width, dtype):
+    x = torch.randn(count, width, dtype=dtype, generator=torch.Generator().manual_seed(3))
+    small = x if count >= width else x.T
+    whole = small.double().T @ small.double()
+    torch.testing.assert_close(gram(x).double(), whole, rtol=1e-4, atol=1e-3)
 
 
 def test_effective_rank_costs_less_than_half_of_the_singular_values():
@@ -137,7 +193,7 @@ def test_effective_rank_costs_less_than_half_of_the_singular_values():
 def test_equal_directions_count_as_they_are():
     x = np.concatenate([np.eye(5), -np.eye(5)])
     assert effective_rank(x) == pytest.approx(5)
-    assert float(effective_rank(torch.tensor(x))) == pytest.approx(5, rel=6e-3)
+    assert float(effective_rank(torch.tensor(x))) == pytest.approx(5, rel=8.2e-3)
 
 
 @settings(deadline=None, max_examples=40)

@@ -61,6 +61,44 @@ def test_what_does_not_fit_is_stretched_until_it_does_and_the_cheap_are_left_alo
     assert schedule.overhead() == pytest.approx(0.01, rel=0.15)
 
 
+def test_the_first_steps_have_a_cadence_of_their_own():
+    for budget in (None, 0.5):
+        clock = Time()
+        schedule = Schedule(budget=budget, early_steps=50, clock=clock)
+        schedule.add("seldom", every=100, early_every=10)
+        schedule.add("often", every=5, early_every=10)
+        schedule.add("never", every=0, early_every=10)
+        ran = play(schedule, clock, steps=300, step_secs=1.0, costs={"seldom": 0.0, "often": 0.0, "never": 0.0})
+        assert ran["often"] == list(range(0, 300, 5))
+        assert ran["never"] == []
+        assert ran["seldom"][:5] == [0, 10, 20, 30, 40]
+        assert len(ran["seldom"]) in (7, 8)
+
+
+def test_the_budget_holds_at_first_too():
+    clock = Time()
+    schedule = Schedule(budget=0.01, early_steps=10_000, clock=clock)
+    schedule.add("dear", every=100, early_every=10)
+    play(schedule, clock, steps=200, step_secs=1.0, costs={"dear": 2.0})
+    assert schedule.every("dear") == 200
+
+
+def test_a_run_in_pieces_is_one_run_and_costs_their_sum():
+    clock = Time()
+    schedule = Schedule(budget=0.01, clock=clock)
+    schedule.add("pieces", every=1)
+    for step in range(500):
+        if schedule.due("pieces", step):
+            with schedule.running("pieces", step, done=False):
+                clock.now += 1.5
+            assert schedule.due("pieces", step)
+            with schedule.running("pieces", step):
+                clock.now += 0.5
+        clock.now += 1.0
+        schedule.stepped()
+    assert schedule.every("pieces") == 200
+
+
 def test_a_cadence_comes_back_when_steps_grow_longer():
     clock = Time()
     schedule = Schedule(budget=0.01, clock=clock)

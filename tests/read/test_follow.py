@@ -306,16 +306,18 @@ def test_a_rank_that_comes_later_joins_its_run_and_goes_again(tmp_path, catch_up
     assert caught_up(log)
 
 
-def test_ranks_without_the_run_json_are_runs_until_it_comes(tmp_path, catch_up):
+def test_ranks_without_the_run_json_are_runs_until_it_comes(tmp_path):
+    """Only the directory with the run.json is looked at, and the names of those below change."""
     write_run(tmp_path / "exp" / "logs" / "tensorboard", (0, 1.0))
     write_run(tmp_path / "exp" / "ranks" / "1", (0, 2.0))
     log = pb.read(tmp_path)
-    (tmp_path / "exp" / "run.json").write_text("{}")
-    changes = catch_up(log)
+    run_file = tmp_path / "exp" / "run.json"
+    run_file.write_text("{}")
+    changes = log.poll([str(run_file)])
     assert changes.added == ("exp",)
     assert sorted(changes.removed) == ["exp/logs/tensorboard", "exp/ranks/1"]
-    (tmp_path / "exp" / "run.json").unlink()
-    changes = catch_up(log)
+    run_file.unlink()
+    changes = log.poll([str(run_file)])
     assert sorted(changes.added) == ["exp/logs/tensorboard", "exp/ranks/1"]
     assert changes.removed == ("exp",)
     assert caught_up(log)
@@ -1015,9 +1017,10 @@ def test_a_followed_log_equals_a_fresh_one_whatever_happens_to_the_directory(dee
 def test_a_log_that_is_told_where_to_look_equals_a_fresh_one(deeds, random):
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
-        for name in DIRECTORIES:
-            (root / name).mkdir(parents=True, exist_ok=True)
         operations = Operations(root, lambda among: random.choice(list(among)))
+        for name in DIRECTORIES:
+            write_run(root / name, (0, 1.0))
+        operations.act("nothing")
         given = [root, root / "a", root / "c"]
         told, one = pb.read(*given), pb.read(root)
         for deed in deeds:

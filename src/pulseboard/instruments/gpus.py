@@ -26,7 +26,18 @@ class Gpu:
         return rate
 
 
-# Sheets that print rates with sparsity only are halved. The first pattern that is found counts.
+# Sheets that print rates with sparsity only are halved. The first pattern that is found counts. NVIDIA's own sheets
+# were not at hand when these were checked, only pages that copy them:
+#   H100 SXM, H200, B200   glennklockwood.com/garden/processors (h100, B200): every number. B200 at 1000 W, as HGX has
+#                          it; in a GB200 at 1200 W it reaches 2500 in bfloat16. H200 there "the same as H100"
+#   L40S                   mullet.se/product.html?product_id=355414: every number
+#   H100 PCIe, L4, A100, A10, V100, T4   github.com/winston-zhang-orz/gpu-specs, specs.md: every number; of the H100
+#                          PCIe, and of the L4 in 8 bits (485), those with sparsity
+#   RTX 4090               hmc-tech.com/gpus/nvidia-geforce-rtx-4090-vs-nvidia-rtx-pro-5000-blackwell: every number
+#   RTX 5090               spheron.network/blog/nvidia-rtx-5090-specs: 838.4 in 16 bits with sparsity and sums in
+#                          float16; a quarter of it is ours. TF32 and 8 bits follow by halving and doubling, not seen
+#   RTX 3090               35.6 in float32 was seen, and 142 in 16 bits with sums in float16; its half is ours. TF32
+#                          was not seen
 GPUS = (
     Gpu("B200", r"\bB200\b", 1100, 2250, 2250, 4500, "NVIDIA HGX B200 data sheet, an eighth of the board"),
     Gpu("H200", r"\bH200\b(?! NVL)", 494.7, 989.4, 989.4, 1978.9, "NVIDIA H200 data sheet, SXM"),

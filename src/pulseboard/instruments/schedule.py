@@ -20,6 +20,8 @@ _WARM_UP_RUNS = 2
 class _Entry:
     every: int  # as documented
     stretched: int  # as the budget allows
+    early_every: int | None = None  # at first, if that is more often
+    unfinished_secs: float = 0.0  # spent on a run that is not over
     cost_secs: float = 0.0
     runs: int = 0
     last_step: int | None = None
@@ -30,23 +32,29 @@ class Schedule:
     """Decides by step number, measures what each instrument costs, and stretches cadences to the budget.
 
     `budget` is a share of the time between steps: 0.01 for one per cent; None never stretches, which ranks
-    need that take part in collective measurements and must all take them at the same step.
+    need that take part in collective measurements and must all take them at the same step. Over the first
+    `early_steps`, instruments that have an early cadence run at that one, as far as the budget allows.
     """
 
-    def __init__(self, *, budget: float | None, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self, *, budget: float | None, early_steps: int = 0, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
         self.budget = budget
+        self.early_steps = early_steps
         self._clock = clock
         self._entries: dict[str, _Entry] = {}
         self._step_secs = 0.0
-        self._steps = 0
+        self._steps = 0  # of which the time is known: all but the first
+        self._over = 0
         self._stepped_at: float | None = None
         self._spent_since_step = 0.0
         self._spent_secs = 0.0  # since the last `overhead`
         self._passed_secs = 0.0
 
-    def add(self, id: str, *, every: int) -> None:
-        """An instrument that runs every so many steps; 0: never."""
-        self._entries[id] = _Entry(every, every)
+    def add(self, id: str, *, every: int, early_every: int | None = None) -> None:
+        """An instrument that runs every so many steps, and at first `early_every`; 0: never."""
+        entry = self._entries[id] = _Entry(every, every, early_every)
+        entry.stretched = self._wanted(entry)
 
     def knows(self, id: str) -> bool:
         """Whether the instrument was added."""
@@ -58,15 +66,19 @@ class Schedule:
         if entry.every <= 0 or entry.failed:
             return False
         if self.budget is None:
-            return step % entry.every == 0
+            return step % self._wanted(entry) == 0
         # By the distance from the last run, not by divisibility: a stretched cadence must not skip two in a row.
         return entry.last_step is None or step < entry.last_step or step - entry.last_step >= entry.stretched
 
     @contextlib.contextmanager
-    def running(self, id: str, step: int) -> Iterator[None]:
-        """Run an instrument: what it costs is counted, and what it raises ends it and nothing else."""
+    def running(self, id: str, step: int, *, done: bool = True) -> Iterator[None]:
+        """Run an instrument: what it costs is counted, and what it raises ends it and nothing else.
+
+        A run in several pieces has `done=False` for all but the last: it stays due, and they count as one.
+        """
         entry = self._entries[id]
-        entry.last_step = step
+        if done:
+            entry.last_step = step
         began = self._clock()
         try:
             yield
@@ -79,14 +91,26 @@ class Schedule:
         finally:
             spent = self._clock() - began
             self._spent_since_step += spent
-            entry.runs += 1
-            if entry.runs > _WARM_UP_RUNS:
-                weight = max(1 / _MEMORY, 1 / (entry.runs - _WARM_UP_RUNS))
-                entry.cost_secs += weight * (spent - entry.cost_secs)
+            entry.unfinished_secs += spent
+            if done:
+                self._count(entry)
+
+    def _count(self, entry: _Entry) -> None:
+        spent, entry.unfinished_secs = entry.unfinished_secs, 0.0
+        entry.runs += 1
+        if entry.runs > _WARM_UP_RUNS:
+            weight = max(1 / _MEMORY, 1 / (entry.runs - _WARM_UP_RUNS))
+            entry.cost_secs += weight * (spent - entry.cost_secs)
+
+    def _wanted(self, entry: _Entry) -> int:
+        """The cadence without a budget."""
+        early = entry.early_every is not None and self._over < self.early_steps
+        return min(entry.every, entry.early_every) if early and entry.early_every else entry.every
 
     def stepped(self) -> None:
         """A training step is over."""
         now = self._clock()
+        self._over += 1
         if self._stepped_at is not None:
             passed = now - self._stepped_at
             self._spent_secs += self._spent_since_step
@@ -114,12 +138,14 @@ class Schedule:
         assert self.budget is not None
         room = self.budget * self._step_secs
         live = [entry for entry in self._entries.values() if entry.every > 0 and not entry.failed]
-        live.sort(key=lambda entry: entry.cost_secs / entry.every)
+        wanted = {id(entry): self._wanted(entry) for entry in live}
+        live.sort(key=lambda entry: entry.cost_secs / wanted[id(entry)])
         # The cheapest keep their cadence; each of the rest gets an equal share of what they leave.
         for i, entry in enumerate(live):
-            share, fair = entry.cost_secs / entry.every, room / (len(live) - i)
+            every = wanted[id(entry)]
+            share, fair = entry.cost_secs / every, room / (len(live) - i)
             if share <= fair or fair <= 0:
-                entry.stretched = entry.every
+                entry.stretched = every
                 room -= share
             else:
                 entry.stretched = math.ceil(entry.cost_secs / fair)

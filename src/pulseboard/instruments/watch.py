@@ -1,38 +1,31 @@
 """watch: what can be measured of a torch training from outside its loop, by hooks on the model and the optimizer.
 
 Everything is batched over all parameters with torch's foreach kernels, stays on the tensors' device, and is
-logged without waiting for it.
+logged without waiting for it. What is measured, and how often: watched.py.
 """
 
 from __future__ import annotations
 
-import time
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pulseboard.instruments.schedule import Schedule, parse_overhead
+from pulseboard.instruments.shards import Shards, local
+from pulseboard.instruments.step_clock import StepClock
+from pulseboard.instruments.training_context import autocast_dtype, training_context
+from pulseboard.instruments.watched import HISTOGRAM_TAGS, WATCHED
 from pulseboard.record.report import say_once
 from pulseboard.record.run import Run, current_run
+from pulseboard.record.telemetry.counters import open_counters
+from pulseboard.record.telemetry.sources.torch_memory import torch_with_cuda
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
-# Steps between measurements: the logging-frequency table of the H-JEPA guide, and its spirit for the rest.
-CADENCES = {
-    "gradient_norm": 1,
-    "learning_rate": 100,
-    "gradient_flow": 100,
-    "parameter_norm": 100,
-    "update": 100,
-    "sparsity": 500,
-    "timing": 1,
-    "performance": 100,
-    "amp": 100,
-    "checksum": 500,
-    "dead_units": 100,
-    "overhead": 100,
-}
+# At first everything is measured at least this often, so that short runs have curves too.
+EARLY_STEPS, EARLY_EVERY = 100, 10
 
 
 def watch(
@@ -41,32 +34,41 @@ def watch(
     *,
     run: Run | None = None,
     scaler: Any = None,
+    clip_norm: float | None = None,
     overhead: str | float | None = "1%",
     histogram_interval: int | None = None,
+    histogram_tags: tuple[str, str] = HISTOGRAM_TAGS,
     dead_units: bool = False,
-    every: dict[str, int] | None = None,
+    every: int | dict[str, int] | None = None,
     start_step: int = 0,
 ) -> Watch:
     """Measure `model` while `optimizer` trains it, and log to `run` (the one begun last where it is None).
 
-    `every` overrides cadences (CADENCES), `overhead` bounds what all of it costs as a share of step time,
-    `scaler` is the GradScaler of mixed precision. `close` removes the hooks.
+    `every` overrides cadences: a number for all of them, or a number by name (watched.py; 0: never). `overhead`
+    bounds what all of it costs as a share of step time. `scaler` is the GradScaler of mixed precision, `clip_norm`
+    the norm that the loop clips to, for the record. `histogram_tags` are those of parameters and of gradients,
+    with {name} for the parameter's. `close` removes the hooks.
     """
     run = run or current_run()
     if run is None:
         raise ValueError("watch() has no run to log to: call pulseboard.init() first, or pass run=.")
-    unknown = set(every or {}) - set(CADENCES)
+    asked = dict.fromkeys(WATCHED, every) if isinstance(every, int) else dict(every or {})
+    unknown = set(asked) - set(WATCHED)
     if unknown:
-        raise ValueError(f"watch() has no cadence {sorted(unknown)[0]!r}; there are {', '.join(CADENCES)}.")
+        raise ValueError(f"watch() has no cadence {sorted(unknown)[0]!r}; there are {', '.join(WATCHED)}.")
+    if len(histogram_tags) != 2 or not all("{name}" in tag for tag in histogram_tags):
+        raise ValueError(f"histogram_tags are two tags with {{name}} in each, such as {HISTOGRAM_TAGS!r}.")
     return Watch(
         model,
         optimizer,
         run=run,
         scaler=scaler,
+        clip_norm=clip_norm,
         budget=parse_overhead(overhead),
         histogram_interval=run.settings.histogram_interval if histogram_interval is None else histogram_interval,
+        histogram_tags=histogram_tags,
         dead_units=dead_units,
-        cadences={**CADENCES, **(every or {})},
+        asked=asked,
         start_step=start_step,
     )
 
@@ -81,31 +83,42 @@ class Watch:
         *,
         run: Run,
         scaler: Any,
+        clip_norm: float | None,
         budget: float | None,
         histogram_interval: int,
+        histogram_tags: tuple[str, str],
         dead_units: bool,
-        cadences: dict[str, int],
+        asked: dict[str, int],
         start_step: int,
     ) -> None:
         import torch
 
         self._torch = torch
         self._model, self._optimizer, self._scaler, self._run = model, optimizer, scaler, run
+        self._histogram_tags = histogram_tags
         self._step = start_step
         self._parameters = [(_clean(name), p) for name, p in model.named_parameters()]
-        self._sharded = any(hasattr(p, "to_local") for _, p in self._parameters)
+        self._shards = Shards(torch, [p for _, p in self._parameters])
         # Ranks of a sharded model add up their parts: all of them must do so at the same steps.
-        self.schedule = Schedule(budget=None if self._sharded else budget)
-        for id, every in cadences.items():
-            self.schedule.add(id, every=every)
+        self.schedule = Schedule(budget=None if self._shards.sharded else budget, early_steps=EARLY_STEPS)
+        for id, watched in WATCHED.items():
+            early = EARLY_EVERY if id not in asked else None
+            self.schedule.add(id, every=asked.get(id, watched.every), early_every=early)
         self.schedule.add("histograms", every=histogram_interval)
-        self._clock = _Clock(torch, model)
+        self._clock = StepClock()
+        self._counters = _counters_or_none()
         self._before: list[torch.Tensor] | None = None
         self._logged: dict[str, Any] = {}
         self._dead: dict[str, Any] = {}
         self._skipped: Any = None
         self._scale: Any = None
+        self._autocast: str | None = None
+        self._stepped = False
         self._handles: list[Any] = []
+        self._context = training_context(
+            model, optimizer, scaler=scaler, clip_norm=clip_norm, world_size=run.rank.world_size
+        )
+        run.update_config(watch=self._context)
         self._install(dead_units)
 
     def measure(self, instrument: Callable[..., dict[str, Any]], *args: Any, **named: Any) -> bool:
@@ -164,8 +177,11 @@ class Watch:
 
     def _forward_begins(self, model: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> None:
         if not model.training:
+            self._clock.evaluated()
             return
         self._clock.forward_begins(args, named)
+        if not self._stepped and self._parameters:
+            self._autocast = autocast_dtype(self._torch, self._parameters[0][1].device.type)
         if self._scaler is not None:
             self._follow_scale()
 
@@ -175,19 +191,18 @@ class Watch:
 
     def _step_begins(self, optimizer: Any, args: Any, named: Any) -> None:
         step = self._now()
-        self._clock.step_begins()
+        self._clock.backward_ended()
         for id, measure in (
             ("gradient_norm", self._gradient_norm),
             ("gradient_flow", self._gradient_flow),
             ("sparsity", self._sparsity),
-            ("update", self._keep_parameters),
         ):
-            if self.schedule.due(id, step):
-                with self.schedule.running(id, step), self._torch.no_grad():
-                    measure()
-        if self.schedule.due("histograms", step):
-            with self.schedule.running("histograms", step), self._torch.no_grad():
-                self._histograms(step)
+            self._measure(id, measure, step)
+        if self.schedule.due("update", step):
+            with self.schedule.running("update", step, done=False), self._torch.no_grad():
+                self._before = [p.clone() for p in self._trained()]
+        self._measure("histograms", lambda: self._histograms(step), step)
+        self._clock.optimizer_begins()
 
     def _step_ended(self, optimizer: Any, args: Any, named: Any) -> None:
         step = self._now()
@@ -203,18 +218,29 @@ class Watch:
             ("dead_units", self._log_dead_units),
             ("overhead", self._overhead),
         ):
-            if self.schedule.due(id, step):
-                with self.schedule.running(id, step), self._torch.no_grad():
-                    measure()
-        for id, own in (("timing", self._timing), ("checksum", self._checksum)):
-            if self._run.rank.world_size > 1 and self.schedule.due(id, step):
-                with self.schedule.running(id, step), self._torch.no_grad():
-                    self._run.log(own(), step, per_rank=True)
+            self._measure(id, measure, step)
+        if self._run.rank.world_size > 1:
+            for id, own in (
+                ("timing", self._timing),
+                ("rank_memory", self._rank_memory),
+                ("checksum", self._checksum),
+            ):
+                if self.schedule.due(id, step):
+                    with self.schedule.running(id, step), self._torch.no_grad():
+                        self._run.log_aside(own(), step, per_rank=True)
         if self._logged:
             logged, self._logged = self._logged, {}
             self._run.log_aside(logged, step)
+        if not self._stepped:
+            self._stepped = True
+            self._tell_precision()
         self._step = step + 1
         self.schedule.stepped()
+
+    def _measure(self, id: str, measure: Callable[[], None], step: int) -> None:
+        if self.schedule.due(id, step):
+            with self.schedule.running(id, step), self._torch.no_grad():
+                measure()
 
     def _now(self) -> int:
         """The step under way. A loop that resumed says so by what it logs."""
@@ -222,85 +248,135 @@ class Watch:
 
     # ---- gradients
 
-    def _gradients(self) -> list[torch.Tensor]:
-        return [_local(p.grad) for _, p in self._parameters if p.grad is not None]
+    def _with_gradients(self) -> list[tuple[str, Any]]:
+        return [(name, p) for name, p in self._parameters if p.grad is not None]
 
-    def _norms(self, tensors: list[torch.Tensor], order: float = 2.0) -> torch.Tensor:
-        """One norm a tensor, computed together."""
-        return self._torch.stack([n.float() for n in self._torch._foreach_norm(tensors, order)])
+    def _together(self, numbers: Any) -> list[Any]:
+        """0-d tensors in float32, all on the first one's device: a model may be spread over several."""
+        return [n.to(numbers[0].device, self._torch.float32, non_blocking=True) for n in numbers]
 
-    def _total(self, norms: torch.Tensor) -> torch.Tensor:
-        """The norm of everything, from the norms of its parts; over all ranks of a sharded model."""
-        squares = norms.square().sum()
-        if self._sharded:
-            self._torch.distributed.all_reduce(squares)
-        return squares.sqrt()
+    def _sums(self, parameters: list[tuple[str, Any]], tensors: list[torch.Tensor], *, power: int) -> list[Any]:
+        """The sum of each tensor's sizes, or of their squares, as this rank's share of the whole model's."""
+        torch = self._torch
+        sums = self._together(torch._foreach_norm(tensors, float(power)))
+        if power == 2:
+            sums = list(torch._foreach_mul(sums, sums))
+        if self._shards.sharded:  # Python's numbers, since a tensor of them would be copied to the device
+            sums = list(torch._foreach_div(sums, [float(self._shards.copies(p)) for _, p in parameters]))
+        return sums
+
+    def _norm(self, parameters: list[tuple[str, Any]], tensors: list[torch.Tensor]) -> Any:
+        return self._shards.sum(self._torch.stack(self._sums(parameters, tensors, power=2)).sum()).sqrt()
+
+    def _summed_by(
+        self, group_of: Callable[[str], str], parameters: list[tuple[str, Any]], sums: list[Any]
+    ) -> dict[str, Any]:
+        """Each group's sum over the whole model, by the group's name."""
+        groups: dict[str, list[Any]] = {}
+        for (name, _), value in zip(parameters, sums, strict=True):
+            groups.setdefault(group_of(name), []).append(value)
+        summed = self._torch.stack([self._torch.stack(values).sum() for values in groups.values()])
+        return dict(zip(groups, self._shards.sum(summed).unbind(), strict=True))
 
     def _gradient_norm(self) -> None:
-        if gradients := self._gradients():
-            self._logged["train/gradient_flow/global_norm"] = self._total(self._norms(gradients))
+        if found := self._with_gradients():
+            norm = self._norm(found, [local(p.grad) for _, p in found])
+            self._logged["train/gradient_flow/global_norm"] = norm
 
     def _gradient_flow(self) -> None:
-        by_module: dict[str, list[torch.Tensor]] = {}
-        for name, p in self._parameters:
-            of = by_module.setdefault(_module_of(name), [])
-            if p.grad is not None:
-                of.append(_local(p.grad))
-        for module, gradients in by_module.items():
-            count = sum(g.numel() for g in gradients)
-            if not count:  # frozen, as a target encoder is
-                self._logged[f"train/gradient_flow/{module}_mean"] = 0.0
-                self._logged[f"train/gradient_flow/{module}_max"] = 0.0
-                continue
-            whole = [g for g in gradients if g.numel()]
-            self._logged[f"train/gradient_flow/{module}_mean"] = self._norms(whole, 1.0).sum() / count
-            self._logged[f"train/gradient_flow/{module}_max"] = self._norms(whole, float("inf")).max()
+        found = self._with_gradients()
+        for part in dict.fromkeys(part_of(name) for name, _ in self._parameters):
+            # Frozen parts keep this, as a target encoder does.
+            self._logged[f"train/gradient_flow/{part}_mean"] = 0.0
+            self._logged[f"train/gradient_flow/{part}_max"] = 0.0
+        if not found:
+            return
+        gradients = [local(p.grad) for _, p in found]
+        squares = self._summed_by(layer_of, found, self._sums(found, gradients, power=2))
+        for layer, square in squares.items():
+            self._logged[f"train/gradient_flow/{layer}_norm"] = square.sqrt()
+        parts: dict[str, list[int]] = {}
+        for i, (name, _) in enumerate(found):
+            parts.setdefault(part_of(name), []).append(i)
+        for part, size in self._summed_by(part_of, found, self._sums(found, gradients, power=1)).items():
+            count = sum(found[i][1].numel() for i in parts[part])
+            self._logged[f"train/gradient_flow/{part}_mean"] = size / max(1, count)
+        # Of an empty shard there is no largest; 0 leaves the others' as it is.
+        whole = [g if g.numel() else g.new_zeros(1) for g in gradients]
+        sizes = self._together(self._torch._foreach_norm(whole, float("inf")))
+        largest = [self._torch.stack([sizes[i] for i in at]).max() for at in parts.values()]
+        for part, value in zip(parts, self._shards.max(self._torch.stack(largest)).unbind(), strict=True):
+            self._logged[f"train/gradient_flow/{part}_max"] = value
 
     def _sparsity(self) -> None:
         trained = [p for _, p in self._parameters if p.requires_grad]
         missing = sum(p.grad is None for p in trained)
         self._logged["train/gradient_flow/none_share"] = missing / max(1, len(trained))
-        if gradients := [g for g in self._gradients() if g.numel()]:
-            zeros = self._torch.stack([(g == 0).sum() for g in gradients]).sum()
-            self._logged["train/gradient_flow/zero_share"] = zeros / sum(g.numel() for g in gradients)
+        if found := self._with_gradients():
+            # Counts, not shares, are exact in float32 up to 16 million a tensor, and close enough beyond.
+            zeros = self._together([(local(p.grad) == 0).sum().float() / self._shards.copies(p) for _, p in found])
+            share = self._shards.sum(self._torch.stack(zeros).sum()) / max(1, sum(p.numel() for _, p in found))
+            self._logged["train/gradient_flow/zero_share"] = share
 
     # ---- parameters
 
     def _trained(self) -> list[torch.Tensor]:
-        return [_local(p.detach()) for _, p in self._parameters if p.requires_grad]
+        return [local(p.detach()) for _, p in self._parameters if p.requires_grad]
 
     def _parameter_norm(self) -> None:
-        if parameters := [_local(p.detach()) for _, p in self._parameters]:
-            self._logged["train/total_param_norm"] = self._total(self._norms(parameters))
-
-    def _keep_parameters(self) -> None:
-        self._before = [p.clone() for p in self._trained()]
+        if self._parameters:
+            parameters = [local(p.detach()) for _, p in self._parameters]
+            self._logged["train/total_param_norm"] = self._norm(self._parameters, parameters)
 
     def _update(self) -> None:
         before, self._before = self._before or [], None
         if not before:
             return
-        norm = self._total(self._norms(before))
+        trained = [(name, p) for name, p in self._parameters if p.requires_grad]
+        sizes = self._summed_by(part_of, trained, self._sums(trained, before, power=2))
         # In place on the copies: no second copy of the model.
         self._torch._foreach_sub_(before, self._trained())
-        count = sum(d.numel() for d in before)
-        self._logged["train/update_ratio"] = self._total(self._norms(before)) / norm
-        changed = self._norms([d for d in before if d.numel()], 1.0).sum()
-        self._logged["train/learning_rate/avg_param_update"] = changed / max(1, count)
+        changes = self._summed_by(part_of, trained, self._sums(trained, before, power=2))
+        changed, size = (self._torch.stack(list(squares.values())).sum() for squares in (changes, sizes))
+        self._logged["train/update_ratio"] = (changed / size).sqrt()
+        for part, change in changes.items():
+            self._logged[f"train/update_ratio/{part}"] = (change / sizes[part]).sqrt()
+        moved = self._shards.sum(self._torch.stack(self._sums(trained, before, power=1)).sum())
+        self._logged["train/learning_rate/avg_param_update"] = moved / max(1, sum(p.numel() for _, p in trained))
+
+    def _histograms(self, step: int) -> None:
+        of_parameter, of_gradient = self._histogram_tags
+        for name, p in self._parameters:
+            self._run.histogram(of_parameter.replace("{name}", name), local(p.detach()), step=step)
+            if p.grad is not None:
+                self._run.histogram(of_gradient.replace("{name}", name), local(p.grad), step=step)
+
+    # ---- each rank's own
 
     def _checksum(self) -> dict[str, Any]:
         """A number that is the same on every rank of a replicated model, and on no two that have drifted apart."""
-        if self._sharded:
+        if self._shards.sharded or not self._parameters:
             return {}
-        norms = self._norms([p.detach() for _, p in self._parameters])
-        weights = self._torch.arange(1, len(norms) + 1, device=norms.device, dtype=norms.dtype)
-        return {"rank/param_checksum": (norms * weights).sum()}
+        norms = self._torch._foreach_norm([p.detach() for _, p in self._parameters])
+        summed = self._torch.stack(self._together(norms))
+        weights = self._torch.arange(1, len(summed) + 1, device=summed.device, dtype=summed.dtype)
+        return {"rank/param_checksum": (summed * weights).sum()}
 
-    def _histograms(self, step: int) -> None:
-        for name, p in self._parameters:
-            self._run.histogram(f"Parameters/{name}", _local(p.detach()), step=step)
-            if p.grad is not None:
-                self._run.histogram(f"Gradients/{name}", _local(p.grad), step=step)
+    def _timing(self) -> dict[str, Any]:
+        clock = self._clock
+        if not clock.step_secs:
+            return {}
+        times = (clock.step_secs, clock.forward_secs, clock.data_secs)
+        return dict(zip(("rank/step_time", "rank/forward_time", "rank/data_time"), times, strict=True))
+
+    def _rank_memory(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if self._counters is not None:
+            found["rank/memory_rss"] = self._counters.process_bytes()
+        torch = torch_with_cuda()
+        if torch is not None:
+            found["rank/memory_allocated"] = torch.cuda.memory_allocated()
+        return found
 
     # ---- everything else
 
@@ -329,14 +405,21 @@ class Watch:
             if self._skipped is not None:
                 self._logged["amp/skipped_steps"] = self._skipped
 
+    def _tell_precision(self) -> None:
+        """What autocast does is known once the first step is over."""
+        own = str(self._parameters[0][1].dtype).removeprefix("torch.") if self._parameters else "float32"
+        self._context |= {"amp": self._context["amp"] or self._autocast is not None, "precision": self._autocast or own}
+        self._run.update_config(watch=self._context)
+
     def _dead_units_of(self, name: str) -> Callable[..., None]:
         def dead_units(module: nn.Module, args: Any, output: Any) -> None:
-            if module.training and self.schedule.due("dead_units", self._now()):
-                with self._torch.no_grad():
-                    units = output.detach().reshape(-1, output.shape[-1] if output.dim() < 4 else output.shape[1])
-                    if output.dim() >= 4:  # channels come second
-                        units = output.detach().transpose(1, -1).reshape(-1, output.shape[1])
-                    self._dead[name] = (units.abs().amax(dim=0) == 0).float().mean()
+            step = self._now()
+            if module.training and self.schedule.due("dead_units", step):
+                with self.schedule.running("dead_units", step, done=False), self._torch.no_grad():
+                    values = output.detach()
+                    # Units come last, but channels of images second.
+                    units = values.transpose(1, -1) if values.dim() >= 4 else values
+                    self._dead[name] = (units.reshape(-1, units.shape[-1]).abs().amax(dim=0) == 0).float().mean()
 
         return dead_units
 
@@ -345,95 +428,28 @@ class Watch:
         self._dead.clear()
 
     def _performance(self) -> None:
-        self._logged.update(self._clock.told())
-
-    def _timing(self) -> dict[str, Any]:
-        return {"rank/step_time": self._clock.step_secs} if self._clock.step_secs else {}
+        told = self._clock.told()
+        if told and self._counters is not None:
+            told["train/performance/memory_rss"] = self._counters.process_bytes()
+        self._logged.update(told)
 
     def _overhead(self) -> None:
         self._logged["pulseboard/overhead"] = self.schedule.overhead()
 
 
-class _Clock:
-    """Where the time of a step goes, averaged since it was last told.
-
-    On a GPU these are the times of the calling thread, unless the loop waits for the device.
-    """
-
-    def __init__(self, torch: Any, model: nn.Module) -> None:
-        self._torch = torch
-        self.step_secs = 0.0
-        self._ended_at: float | None = None
-        self._forward_at = self._forward_ended_at = self._step_at = 0.0
-        self._fresh = True
-        self._reset()
-
-    def _reset(self) -> None:
-        self._forward = self._backward = self._optimizer = self._data = self._whole = 0.0
-        self._steps = self._samples = self._tokens = 0
-
-    def forward_begins(self, args: tuple[Any, ...], named: dict[str, Any]) -> None:
-        now = time.perf_counter()
-        if self._ended_at is not None and self._fresh:
-            self._data += now - self._ended_at
-        elif not self._fresh:  # a further pass of an accumulated step: what came before it was backward
-            self._backward += now - self._forward_ended_at
-        self._fresh = False
-        self._forward_at = now
-        first = next((a for a in (*args, *named.values()) if hasattr(a, "shape") and getattr(a, "dim", int)()), None)
-        if first is not None:
-            self._samples += first.shape[0]
-            if not first.is_floating_point() and first.dim() >= 2:  # token ids
-                self._tokens += first.shape[0] * first.shape[1]
-
-    def forward_ended(self) -> None:
-        self._forward_ended_at = time.perf_counter()
-        self._forward += self._forward_ended_at - self._forward_at
-
-    def step_begins(self) -> None:
-        self._step_at = time.perf_counter()
-        if not self._fresh:
-            self._backward += self._step_at - self._forward_ended_at
-
-    def step_ended(self) -> None:
-        now = time.perf_counter()
-        self._optimizer += now - self._step_at
-        if self._ended_at is not None:
-            self.step_secs = now - self._ended_at
-            self._whole += self.step_secs
-            self._steps += 1
-        else:
-            self._reset()  # the first step loads code; it says nothing
-        self._ended_at = now
-        self._fresh = True
-
-    def told(self) -> dict[str, float]:
-        """The averages, and a new beginning."""
-        if not self._steps:
-            return {}
-        n, ms = self._steps, 1000 / self._steps
-        out = {
-            "train/performance/forward_time_ms": self._forward * ms,
-            "train/performance/backward_time_ms": self._backward * ms,
-            "train/performance/total_time_ms": (self._forward + self._backward) * ms,
-            "train/performance/optimizer_time_ms": self._optimizer * ms,
-            "train/performance/data_time_ms": self._data * ms,
-            "train/performance/step_time_ms": self._whole / n * 1000,
-            "train/performance/samples_per_second": self._samples / self._whole,
-        }
-        if self._backward:
-            out["train/performance/forward_backward_ratio"] = self._forward / self._backward
-        if self._tokens:
-            out["train/performance/tokens_per_second"] = self._tokens / self._whole
-        cuda = self._torch.cuda
-        if cuda.is_available() and cuda.is_initialized():
-            out["train/performance/gpu_memory_allocated_gb"] = cuda.memory_allocated() / 2**30
-            out["train/performance/gpu_memory_reserved_gb"] = cuda.memory_reserved() / 2**30
-        self._reset()
-        return out
-
-
 _ACTIVATIONS = {"ReLU", "ReLU6", "LeakyReLU", "PReLU", "ELU", "CELU", "SELU", "GELU", "SiLU", "Mish", "Softplus"}
+
+
+def part_of(parameter: str) -> str:
+    """The part of the model a parameter belongs to: its first name; the model itself for a bare one."""
+    head, dot, _ = parameter.partition(".")
+    return head if dot else "model"
+
+
+def layer_of(parameter: str) -> str:
+    """The layer of a parameter: all up to the first number in its name; its part where there is none."""
+    numbered = re.match(r"(?:[^.]+\.)*?\d+(?=\.)", parameter)
+    return numbered[0] if numbered else part_of(parameter)
 
 
 def _clean(name: str) -> str:
@@ -443,12 +459,8 @@ def _clean(name: str) -> str:
     return name
 
 
-def _module_of(parameter: str) -> str:
-    """The part of the model a parameter belongs to: its first name; the model itself for a bare one."""
-    head, dot, _ = parameter.partition(".")
-    return head if dot else "model"
-
-
-def _local(tensor: Any) -> Any:
-    """What this rank holds of a sharded tensor."""
-    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
+def _counters_or_none() -> Any:
+    try:
+        return open_counters()
+    except ImportError:  # no /proc, and no psutil
+        return None

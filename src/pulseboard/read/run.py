@@ -12,7 +12,7 @@ from pulseboard.core.note import Note
 from pulseboard.core.series import Series
 from pulseboard.core.table import Table
 from pulseboard.files import kinds
-from pulseboard.read.readers.event_file import EventFile
+from pulseboard.read.readers.event_file import EventFile, TagEntry
 from pulseboard.read.restarts import NEVER
 from pulseboard.read.table import long_table
 from pulseboard.read.timeline import Part, Points, parts_of
@@ -36,6 +36,14 @@ class TagInfo:
     spans: int = 0
     bytes: int = 0
     whats: set[int] = field(default_factory=set)
+
+    def add(self, entry: TagEntry) -> None:
+        """Count in what one more file holds."""
+        self.plugin = entry.plugin if self.plugin is None else self.plugin
+        self.points += entry.points
+        self.spans += entry.spans
+        self.bytes += entry.bytes
+        self.whats.update(kinds.whats_of(entry.whats))
 
     @property
     def kinds(self) -> list[str]:
@@ -89,6 +97,17 @@ class Run(Table):
 
     # ---- what is there
 
+    def info(self, tag: str) -> TagInfo | None:
+        """One tag; costs nothing for the others."""
+        if self._index_at == [(file, file.log.generation, file.log.offset) for file in self.files]:
+            return self._index.get(tag)
+        info = None
+        for file in self.files:
+            if entry := file.entry(tag):
+                info = info or TagInfo(tag)
+                info.add(entry)
+        return info
+
     def infos(self) -> dict[str, TagInfo]:
         """Every tag, in order of appearance."""
         at = [(file, file.log.generation, file.log.offset) for file in self.files]
@@ -96,12 +115,7 @@ class Run(Table):
             index: dict[str, TagInfo] = {}
             for file in self.files:
                 for tag, entry in file.tags().items():
-                    info = index.setdefault(tag, TagInfo(tag))
-                    info.plugin = entry.plugin if info.plugin is None else info.plugin
-                    info.points += entry.points
-                    info.spans += entry.spans
-                    info.bytes += entry.bytes
-                    info.whats.update(kinds.whats_of(entry.whats))
+                    index.setdefault(tag, TagInfo(tag)).add(entry)
             self._index, self._index_at = index, at
         return self._index
 
@@ -114,7 +128,7 @@ class Run(Table):
         return list(dict.fromkeys(kind for info in self.infos().values() for kind in info.kinds))
 
     def _info(self, tag: str, kind: str) -> TagInfo:
-        info = self.infos().get(tag)
+        info = self.info(tag)
         if info is None or kind not in info.kinds:
             raise TagNotFound(tag, run=self.name, kind=kind, known=self.tags(kind))
         return info
@@ -156,7 +170,10 @@ class Run(Table):
         info = self._info(tag, kinds.SCALAR)
         if self._is_one_session() and not info.spans:  # as most are, and a third faster
             file = self.files[0]
-            points = Part(file, file.tags()[tag], [NEVER], NEVER).points()
+            entry = file.entry(tag)
+            if entry is None:
+                raise LookupError(tag)  # the file was read anew meanwhile: see `_undisturbed`
+            points = Part(file, entry, [NEVER], NEVER).points()
             return Series(tag, points.steps, points.wall_times, points.values, points.orphaned)
         by_span = any(kinds.kind_of(what, info.plugin) == kinds.SCALAR for what in info.whats)
         found: list[Points] = []
@@ -270,7 +287,7 @@ class Run(Table):
 
     def _metadata(self, tag: str) -> bytes:
         for file in self.files:
-            entry = file.tags().get(tag)
+            entry = file.entry(tag)
             if entry is not None and entry.meta_length:
                 return file.read([(entry.meta_offset, entry.meta_length)])[0]
         return b""

@@ -81,7 +81,7 @@ def parts_of(tag: str, files: Sequence[EventFile]) -> list[Part]:
     for file in reversed(files):
         limits = restarts.limits_from([step for step, _, _ in file.log.restarts()], later=later)
         later = limits[0]
-        entry = file.tags().get(tag)
+        entry = file.entry(tag)
         if entry is None:
             continue
         out.append(Part(file, entry, limits, later_own))

@@ -13,11 +13,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from pulseboard.core.finding import Finding, Severity
 from pulseboard.files import layout
 from pulseboard.files.json_log import make_record, metrics_of
 from pulseboard.record import endings
 from pulseboard.record import rank as ranks
 from pulseboard.record.event_file import EventFile
+from pulseboard.record.heard import Heard, OnFinding
 from pulseboard.record.media import Media
 from pulseboard.record.numbers import later, to_number
 from pulseboard.record.report import say, say_once
@@ -93,6 +95,7 @@ class Run(Media):
         self._step = 0
         self._ending = threading.RLock()  # a signal may end the run while it is being ended
         self._sinks: list[SinkRunner] = []
+        self._heard = Heard()
         self._beat_at = 0.0
         self._hooks: list[Any] = []  # called on every tick of the worker: telemetry, live diagnosis
         self._run_file: RunFile | None = None
@@ -179,10 +182,10 @@ class Run(Media):
         except Exception as error:
             self.complain(error, doing="log")
 
-    def log_aside(self, values: Mapping[str, Any], step: int) -> None:
+    def log_aside(self, values: Mapping[str, Any], step: int, *, per_rank: bool = False) -> None:
         """Log what an instrument measured: as `log`, but the loop's own count of steps is left alone."""
         try:
-            if self.rank.is_main:
+            if per_rank or self.rank.is_main:
                 self._log(values, step)
         except Exception as error:
             self.complain(error, doing="log")
@@ -218,6 +221,29 @@ class Run(Media):
         numbers = {tag: call() for tag, call in calls.items()}
         self.events.scalars(numbers, step, wall, to_number)
         self._send("scalars", numbers, step=step, wall_time=wall)
+
+    # ---- what is wrong with it
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What live diagnosis has found so far. The first look at it begins the diagnosis."""
+        self._diagnose()
+        return self._heard.findings()
+
+    def on_finding(self, call: OnFinding) -> None:
+        """Have `call` called with each finding as it comes, on another thread than this one."""
+        self._diagnose()
+        self._heard.on_finding(call)
+
+    def should_stop(self, on: Severity = "critical") -> bool:
+        """Whether live diagnosis has found anything as grave as `on`. Costs next to nothing: ask at every step."""
+        self._diagnose()
+        return self._heard.should_stop(on)
+
+    def _diagnose(self) -> None:
+        """Begin live diagnosis, where it has not begun: a sink like any other, which reads what it has missed."""
+        if self.rank.is_main and not self.finished and not any(sink.id == "diagnosis" for sink in self._sinks):
+            self._sinks.append(self._sink("diagnosis"))
 
     @property
     def has_sinks(self) -> bool:
@@ -320,10 +346,19 @@ class Run(Media):
             EventFile(directory / layout.EVENTS_DIRECTORY, strict=self.strict) if "tensorboard" in wanted else NoFile()
         )
         self.events = Resuming(file) if resume is not None else file
+        self._sinks = [self._sink(id) for id in wanted if id != "tensorboard"]
+
+    def _sink(self, id: str) -> SinkRunner:
         info = RunInfo(
-            directory.name, str(directory), self.config, tuple(self.tags), self.notes, dataclasses.asdict(settings)
+            self.id,
+            str(self.directory),
+            self.config,
+            tuple(self.tags),
+            self.notes,
+            dataclasses.asdict(self.settings),
+            self._heard.tell,
         )
-        self._sinks = [SinkRunner(id, info, strict=self.strict) for id in wanted if id != "tensorboard"]
+        return SinkRunner(id, info, strict=self.strict)
 
     def _found(self, directory: Path) -> None:
         self._directory = directory

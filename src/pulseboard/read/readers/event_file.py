@@ -88,6 +88,13 @@ class EventFile:
             self._tags_at = at
         return self._tags
 
+    def entry(self, tag: str) -> TagEntry | None:
+        """What the file holds under one tag; costs nothing for the others."""
+        if self._tags_at == (self.log.generation, self.log.offset):
+            return self._tags.get(tag)
+        row = self.log.tag(tag)
+        return None if row is None else TagEntry(*row)
+
     def read(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         """The bytes of each (offset, length). Raises OSError where the file no longer has them."""
         if not spans:
