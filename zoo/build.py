@@ -58,7 +58,7 @@ def _train(one: Specimen, directory: Path) -> str:
     # A fault may end its training, as faults do; but something must have been logged.
     if not list((directory / one.name).rglob("*tfevents*")):
         return f"exit {code}, nothing logged: {text[-400:]}"
-    if code not in (0, -signal.SIGKILL, 137) and fault is None:
+    if code == -signal.SIGTERM or (code not in (0, -signal.SIGKILL, 137) and fault is None):
         return f"exit {code}: {text[-400:]}"
     (directory / f"{one.name}.done").write_text(json.dumps({"exit": code}), encoding="utf-8")
     return ""

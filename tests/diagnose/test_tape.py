@@ -48,7 +48,8 @@ def test_an_approach_covers_most_of_its_way_in_its_first_fifth():
 
 def test_what_is_no_number_may_be_played():
     course = values("1 nanx2 inf -inf")
-    assert math.isnan(course[1]) and math.isnan(course[2])
+    assert math.isnan(course[1])
+    assert math.isnan(course[2])
     assert course[3:] == [math.inf, -math.inf]
 
 

@@ -46,7 +46,7 @@ def nan_masked(parts: Any) -> None:
 )
 def fp16_underflow(parts: Any) -> None:
     """Gradients pass through float16 with a loss scale far too low, and most of them become 0."""
-    healthy, scale = parts.clip, 2.0**-17 / parts.args.fault_strength
+    healthy, scale = parts.clip, 2.0**-16 / parts.args.fault_strength
     parts.run.update_config(dtype="float16", loss_scale=scale)
 
     def clip() -> Any:

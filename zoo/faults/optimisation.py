@@ -8,7 +8,7 @@ from torch import nn
 
 from zoo.fault import EVERY_BASE, decoy, fault
 
-SGD_LEARNING_RATE = 0.3  # healthy for trainers/gpt.py
+SGD_LEARNING_RATE = {"gpt": 0.3, "moe": 0.3, "classifier": 0.1}  # healthy ones
 ACTIVATIONS = (nn.ReLU, nn.GELU, nn.SiLU, nn.LeakyReLU, nn.ELU)
 
 
@@ -30,7 +30,8 @@ def use_sgd(parts: Any, *, learning_rate: float) -> None:
 def set_clip(parts: Any, norm: float | None) -> None:
     """Another clipping threshold, and the config says so: it is what somebody wrote there."""
     parts.clip_norm = norm
-    parts.run.update_config(grad_clip=norm or 0.0)
+    name = "clip_norm" if hasattr(parts.args, "clip_norm") else "grad_clip"
+    parts.run.update_config(**{name: norm or 0.0})
 
 
 # ---- the learning rate
@@ -77,7 +78,7 @@ def lr_too_high(parts: Any) -> None:
 )
 def lr_too_high_sgd(parts: Any) -> None:
     """A hundred times the rate, with SGD and nothing that bounds the gradient."""
-    use_sgd(parts, learning_rate=100 * parts.args.fault_strength * SGD_LEARNING_RATE)
+    use_sgd(parts, learning_rate=100 * parts.args.fault_strength * SGD_LEARNING_RATE[parts.base])
     set_clip(parts, None)
 
 
@@ -272,7 +273,7 @@ def weight_decay_too_high(parts: Any) -> None:
 )
 def clip_too_tight_sgd(parts: Any) -> None:
     """Gradients of SGD cut to a thousandth: every step is tiny."""
-    use_sgd(parts, learning_rate=SGD_LEARNING_RATE)
+    use_sgd(parts, learning_rate=SGD_LEARNING_RATE[parts.base])
     set_clip(parts, 1e-3 / parts.args.fault_strength)
 
 
@@ -285,7 +286,7 @@ def clip_tight_adam(parts: Any) -> None:
 @decoy("clip-most-steps", bases=("gpt", "moe", "classifier"))
 def clip_most_steps(parts: Any) -> None:
     """Clipping at four steps of five, as many healthy trainings with Adam have it."""
-    set_clip(parts, 0.85 / parts.args.fault_strength)
+    set_clip(parts, 0.7 / parts.args.fault_strength)
 
 
 @decoy("no-clipping", bases=("gpt", "moe"))
@@ -320,7 +321,7 @@ def accumulation_unscaled_adam(parts: Any) -> None:
 )
 def accumulation_unscaled_sgd(parts: Any) -> None:
     """The same under SGD without clipping, where each step is eight times as long."""
-    use_sgd(parts, learning_rate=SGD_LEARNING_RATE)
+    use_sgd(parts, learning_rate=SGD_LEARNING_RATE[parts.base])
     set_clip(parts, None)
     _scale_backward(parts, 8 * parts.args.fault_strength)
 

@@ -109,7 +109,7 @@ def mask_ratio_shift(parts: Any) -> None:
 )
 def mask_too_much(parts: Any) -> None:
     """Nearly all of a picture is hidden, so that there is nothing to predict from."""
-    _change_masks(parts, lambda masks: _more_hidden(masks, round(4 * parts.args.fault_strength)))
+    _change_masks(parts, lambda masks: _more_hidden(masks, round(9 * parts.args.fault_strength)))
 
 
 @fault(

@@ -17,6 +17,7 @@ from typing import Any
 
 from pulseboard.core.finding import Finding, NextCheck, RankedCause
 from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.roles import possible_roles
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -121,7 +122,7 @@ def rank_causes(
     present = _strongest(findings)
     if not any(severity != "info" for severity in present.values()):
         return (), None
-    missing = set(absent) - set(present)
+    missing = _missing(set(absent) - set(present), present)
     possible = {slug: cause for slug, cause in all_causes().items() if _possible(cause, surroundings)}
     posterior = _posterior(possible, present, missing, surroundings)
     ranked = sorted(posterior, key=lambda slug: (-posterior[slug], slug))
@@ -129,12 +130,12 @@ def rank_causes(
         RankedCause(
             slug,
             round(posterior[slug], 4),
-            because=tuple(f for f in present if possible[slug].brings.get(f, 0.0) >= 0.1),
-            against=tuple(
+            because=_plain(f for f in present if possible[slug].brings.get(f, 0.0) >= 0.1),
+            against=_plain(
                 f
                 for f in (*possible[slug].against, *possible[slug].brings)
                 if (f in present and f in possible[slug].against)
-                or (f in missing and possible[slug].brings.get(f, 0.0) >= 0.5)
+                or (f in missing and f.split("@")[0] not in present and possible[slug].brings.get(f, 0.0) >= 0.5)
             ),
             fixes=possible[slug].fixes,
         )
@@ -144,14 +145,34 @@ def rank_causes(
     return top, _next_check(top, possible, posterior)
 
 
+def _plain(names: Iterable[str]) -> tuple[str, ...]:
+    """Slugs without the role of the series they were seen in, each once."""
+    return tuple(dict.fromkeys(name.split("@")[0] for name in names))
+
+
 def _strongest(findings: Iterable[Finding]) -> dict[str, str]:
     """Finding -> the gravest severity it came with."""
     order = ("info", "warning", "critical")
     present: dict[str, str] = {}
     for finding in findings:
-        if order.index(finding.severity) >= order.index(present.get(finding.slug, "info")):
-            present[finding.slug] = finding.severity
+        for name in (finding.slug, *(f"{finding.slug}@{role}" for role in possible_roles(finding.metric))):
+            if name in _asked_for() and order.index(finding.severity) >= order.index(present.get(name, "info")):
+                present[name] = finding.severity
     return present
+
+
+def _missing(absent: set[str], present: Mapping[str, str]) -> set[str]:
+    """What is surely not there: a finding seen in one series is not seen in another."""
+    variants = {name for name in _asked_for() if "@" in name}
+    apart = {name for name in variants if name.split("@")[0] in absent | set(present) and name not in present}
+    return absent | apart
+
+
+@lru_cache(maxsize=1)
+def _asked_for() -> frozenset[str]:
+    """Findings that some cause speaks of; `slug@role` is the finding in a series of that role."""
+    named = {name for cause in all_causes().values() for name in (*cause.brings, *cause.against)}
+    return frozenset(named | {name.split("@")[0] for name in named})
 
 
 def _possible(cause: Cause, surroundings: Surroundings) -> bool:

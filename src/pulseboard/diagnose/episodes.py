@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from pulseboard.diagnose.case import Case, Event, window_points
 from pulseboard.diagnose.track import Alarm, Change, Track
 
@@ -39,6 +41,9 @@ def episodes(case: Case, track: Track) -> list[Episode]:
     for alarm, slow in [(a, False) for a in fine] + [(a, True) for a in coarse]:
         if slow and any(_overlap(alarm, other, 16 * stride) for other in fine):
             continue
+        # After a sudden fall the test expects more of it, and takes a loss that stands still for a rise.
+        if alarm.peak <= max(alarm.level, _just_before(track, alarm.first_step)):
+            continue
         found.append(
             Episode(
                 alarm,
@@ -61,6 +66,13 @@ def stride_steps(track: Track) -> float:
 def points_since(track: Track, step: int) -> int:
     """About how many points lie at or after a step."""
     return 0 if track.last_step is None else int((track.last_step - step) / stride_steps(track)) + 1
+
+
+def _just_before(track: Track, step: int) -> float:
+    """The median of the last points before a step."""
+    steps, values = track.points()
+    before = values[: int(np.searchsorted(steps, step))][-5:]
+    return float(np.median(before)) if len(before) else float("-inf")
 
 
 def _overlap(a: Alarm, b: Alarm, slack: float) -> bool:

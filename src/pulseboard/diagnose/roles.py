@@ -228,7 +228,7 @@ ROLES: tuple[Role, ...] = (
         "gradient.layers",
         "a layer's gradient, on average",
         "pb.watch(model, optimizer)",
-        lambda words: re.search(r"gradient_?flow/(?!global)(?!none)(?!zero).+_mean$", words.tag) is not None,
+        lambda words: re.search(r"gradient_?flow/(?!global)(?!none)(?!zero).+_(mean|norm)$", words.tag) is not None,
         many=True,
     ),
     Role(
@@ -268,7 +268,7 @@ ROLES: tuple[Role, ...] = (
         "time of a step",
         "pb.watch(model, optimizer)",
         _matches(
-            r"\bstep (time|duration)\b|\b(iteration|iter|batch) time\b|\btime (step|metrics end to end)"
+            r"^(?!rank\b).*\bstep (time|duration)\b|\b(iteration|iter|batch) time\b|\btime (step|metrics end to end)"
             r"|\bduration ms\b|\btime per (step|iteration)\b"
         ),
         changes=(Change(log=True),),

@@ -106,7 +106,7 @@ def case_from_tapes(
         reading=read_roles({tag: len(track) for tag, track in tracks.items()}),
         profile=load_profile(profile) if profile else choose_profile(tracks),
         context=Context.of(config or {}),
-        ranks={rank: of_rank for rank, of_rank in enumerate([tracks, *others])},
+        ranks=dict(enumerate([tracks, *others])),
         histograms={tag: _histograms(tape(text, tag=tag)) for tag, text in (histograms or {}).items()},
         restarts=list(restarts),
         overlaps=max((_overlaps(one) for one in series.values()), default=0),

@@ -9,8 +9,8 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case, window_points
 from pulseboard.diagnose.detector import detector
-from pulseboard.diagnose.episodes import episodes, stride_steps
-from pulseboard.diagnose.track import Change
+from pulseboard.diagnose.episodes import Episode, episodes, stride_steps
+from pulseboard.diagnose.track import Change, Track
 
 
 @detector(id="data-shift", reads=("train.loss", "gradient.norm"))
@@ -22,7 +22,9 @@ def data_shift(case: Case) -> Iterator[Finding]:
     for episode in episodes(case, loss):
         alarm = episode.alarm
         share = episode.rise / abs(alarm.level) if alarm.level else float("inf")
-        if episode.returned is True or episode.explained is not None or share < case.limit("data-shift", "rise"):
+        if episode.explained is not None or share < case.limit("data-shift", "rise"):
+            continue
+        if episode.returned is True and not _abrupt(case, episode, loss, share):
             continue
         together = [one for one in rises if abs(one.first_step - alarm.first_step) <= near]
         if not together or _rate_leaps(case, alarm.first_step, near):
@@ -42,6 +44,14 @@ def data_shift(case: Case) -> Iterator[Finding]:
             ],
         )
         return
+
+
+def _abrupt(case: Case, episode: Episode, loss: Track, share: float) -> bool:
+    """Whether the loss jumped at once and took its time to come back: learned anew, not shaken off."""
+    alarm, stride = episode.alarm, stride_steps(loss)
+    at_once = alarm.peak_step - alarm.first_step <= 3 * stride
+    lasted = (alarm.end_step or alarm.alarm_step) - alarm.first_step >= window_points(len(loss)) * stride / 2
+    return at_once and lasted and share >= case.limit("data-shift", "abrupt_rise")
 
 
 def _rate_leaps(case: Case, step: int, near: int) -> bool:

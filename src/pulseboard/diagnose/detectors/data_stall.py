@@ -24,12 +24,13 @@ def data_stall(case: Case) -> Iterator[Finding]:
         shares = waits[later] / 100.0
     share = float(np.median(shares))
     limit, grave = case.limit("data-stall", "share"), case.limit("data-stall", "grave_share")
+    notable = case.limit("data-stall", "warning_share")
     if share <= limit:
         return
     high = np.flatnonzero(shares > limit)
     yield case.finding(
         "data-stall",
-        "critical" if share > grave else "warning",
+        "critical" if share > grave else "warning" if share > notable else "info",
         data,
         f"{100 * min(share, 1.0):.0f} % of a step is waiting for data ({data.tag}).",
         first_step=int(steps[later][high[0]]),

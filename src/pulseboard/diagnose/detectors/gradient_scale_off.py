@@ -22,7 +22,9 @@ def gradient_scale_off(case: Case) -> Iterator[Finding]:
     if len(later) < 20:
         return
     level, times = float(np.median(later)), case.limit("gradient-scale-off", "times")
-    if level < times * threshold or float((later > threshold).mean()) < 0.999:
+    if not times * threshold <= level <= case.limit("gradient-scale-off", "most_times") * threshold:
+        return
+    if float((later > threshold).mean()) < 0.999:
         return
     yield case.finding(
         "gradient-scale-off",

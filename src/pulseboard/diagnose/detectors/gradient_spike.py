@@ -15,8 +15,8 @@ from pulseboard.diagnose.track import Floats
 
 @detector(id="gradient-spike", reads="gradient.norm")
 def gradient_spike(case: Case) -> Iterator[Finding]:
-    """Points so many times the median before them, after warm-up. Clipping takes most of them up: info, and a
-    warning where the loss was hurt too."""
+    """Points so many times the median before them, after warm-up. Info, since clipping takes most of them up; a
+    warning where one or two stand alone far above everything else."""
     norm = case.need("gradient.norm", points=48)
     steps, values = norm.points() if norm.block_points == 1 else norm.tail
     finite = np.isfinite(values)
@@ -31,19 +31,17 @@ def gradient_spike(case: Case) -> Iterator[Finding]:
     if not len(at):
         return
     worst = int(at[np.argmax(values[at] / level[at])])
+    height = float(values[worst] / level[worst])
+    alone = len(at) <= case.limit("gradient-spike", "rare")
     yield case.finding(
         "gradient-spike",
-        "info",
+        "warning" if alone and height >= case.limit("gradient-spike", "grave_times") else "info",
         norm,
-        f"{norm.tag} leapt to {values[worst]:.3g} at step {steps[worst]}, {values[worst] / level[worst]:.0f} times its "
+        f"{norm.tag} leapt to {values[worst]:.3g} at step {steps[worst]}, {height:.0f} times its "
         "recent level" + (f"; {len(at)} such points in all." if len(at) > 1 else ", and came back."),
         first_step=int(steps[at[0]]),
         last_step=int(steps[at[-1]]),
-        evidence=[
-            Evidence(
-                norm.tag, "norm over its recent level", float(values[worst] / level[worst]), limit, int(steps[worst])
-            )
-        ],
+        evidence=[Evidence(norm.tag, "norm over its recent level", height, limit, int(steps[worst]))],
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.episodes import episodes
 from pulseboard.diagnose.statistics.rise import Rise, rise_from_best
 from pulseboard.diagnose.statistics.trend import trend
 from pulseboard.diagnose.track import Points, Track
@@ -38,6 +39,7 @@ def overfitting(case: Case) -> Iterator[Finding]:
         return
     found = [(rise, track) for track in tracks if (rise := turned(case, track)) is not None]
     found = [(rise, track) for rise, track in found if _still_falls(train, since=rise.best_step)]
+    found = [(rise, track) for rise, track in found if not _upset(case, train, rise.best_step)]
     if not found:
         return
     rise, track = max(found, key=lambda pair: pair[0].share)
@@ -55,6 +57,14 @@ def overfitting(case: Case) -> Iterator[Finding]:
             Evidence(track.tag, "rise in standard errors", rise.surprise, case.limit("overfitting", "surprise")),
         ],
     )
+
+
+def _upset(case: Case, train: Track, step: int) -> bool:
+    """Whether the training loss leapt where validation was best: then the data changed, and nothing was memorised."""
+    near = 0.1 * ((train.last_step or 0) - (train.first_step or 0))
+    least = case.limit("loss-level-shift", "rise")
+    leaps = [e for e in episodes(case, train) if e.rise > least * abs(e.alarm.level)]
+    return any(abs(leap.alarm.first_step - step) <= near for leap in leaps)
 
 
 def _still_falls(train: Track, *, since: int) -> bool:

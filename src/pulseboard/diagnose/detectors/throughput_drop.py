@@ -11,7 +11,7 @@ from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.episodes import points_since, stride_steps
-from pulseboard.diagnose.track import Change
+from pulseboard.diagnose.track import Change, Track
 
 UP = Change(log=True)
 
@@ -48,16 +48,23 @@ def throughput_drop(case: Case) -> Iterator[Finding]:
 
 def _corroborated(case: Case, step: int) -> str:
     """What else says that the machine, and not the plan, is the reason."""
-    for role, what in (
-        ("time.data", "waiting for data has grown as much"),
-        ("gpu.temperature", "the GPU has grown hotter"),
-        ("memory.used", "memory has grown too"),
-    ):
-        for track in case.every(role):
-            steps, values = track.points(most=512)
-            before, after = values[steps < step], values[steps >= step]
-            if len(before) >= 8 and len(after) >= 8:
-                grown = float(np.median(after)) / max(float(np.median(before)), 1e-12)
-                if grown >= {"time.data": 1.5, "gpu.temperature": 1.1, "memory.used": 1.3}[role]:
-                    return what
+    slower = _grown(case.one("time.step"), step)
+    waits = _grown(case.one("time.data"), step)
+    if slower is not None and waits is not None and waits[1] - waits[0] > 0.5 * (slower[1] - slower[0]):
+        return "most of it is waiting for data"
+    for track in case.every("gpu.temperature"):
+        hotter = _grown(track, step)
+        if hotter is not None and hotter[1] > 1.1 * hotter[0]:
+            return "the GPU has grown hotter"
     return ""
+
+
+def _grown(track: Track | None, step: int) -> tuple[float, float] | None:
+    """The medians before and after a step."""
+    if track is None:
+        return None
+    steps, values = track.points(most=512)
+    before, after = values[steps < step], values[steps >= step]
+    if len(before) < 8 or len(after) < 8:
+        return None
+    return float(np.median(before)), float(np.median(after))
