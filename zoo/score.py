@@ -3,10 +3,14 @@
 import random
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pulseboard.core.finding import RunReport
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.cases import Training, case_of, trainings
+from pulseboard.diagnose.diagnosis import report_on
+from pulseboard.read.log import read
 from zoo.fault import all_faults
 from zoo.plan import HEALTHY, Specimen
 
@@ -28,8 +32,7 @@ class Judged:
 
     specimen: Specimen
     report: RunReport
-    points: int  # logged points of its loss
-    steps_a_point: float
+    delay_points: float | None = None  # logged points from a sudden fault's onset to its first right finding
 
     @property
     def healthy(self) -> bool:
@@ -61,16 +64,6 @@ class Judged:
     def rank_of_cause(self) -> int | None:
         """The place of the right cause, from 0 on; None where it is not among those named."""
         return next((i for i, cause in enumerate(self.report.causes) if cause.slug in self.right_causes), None)
-
-    @property
-    def delay_points(self) -> float | None:
-        """Logged points from the onset of a sudden fault to its first right finding."""
-        fault = all_faults()[self.specimen.fault]
-        if fault.onset != "middle" or not self.right or self.report.steps is None:
-            return None
-        planned = self.report.steps[1]
-        first = min(f.first_step for f in self.report.findings if f.slug in self.right and f.severity != "info")
-        return (first - self.specimen.onset * planned) / self.steps_a_point
 
 
 @dataclass(frozen=True)
@@ -135,10 +128,6 @@ def score(judged: Iterable[Judged]) -> Score:
 
 def judge(specimens: Iterable[Specimen], directory: Path) -> list[Judged]:
     """Diagnose each training that was built."""
-    from pulseboard.diagnose.cases import case_of, trainings
-    from pulseboard.diagnose.diagnosis import report_on
-    from pulseboard.read.log import read
-
     judged = []
     for one in specimens:
         if not (directory / f"{one.name}.done").exists():
@@ -148,11 +137,29 @@ def judge(specimens: Iterable[Specimen], directory: Path) -> list[Judged]:
         if case.context.status == "running":  # it hung, or was killed: it is looked at ten minutes later
             walls = [track.last_wall for track in case.tracks.values() if len(track)]
             case.now = max(walls) + 600
-        loss = case.one("train.loss")
-        points = len(loss) if loss is not None else 0
-        steps = case.steps or (0, 1)
-        judged.append(Judged(one, report_on(case), points, max(1.0, (steps[1] - steps[0]) / max(1, points))))
+        found = Judged(one, report_on(case))
+        judged.append(replace(found, delay_points=_delay(found, training, case)) if found.right else found)
     return judged
+
+
+def _delay(found: Judged, training: Training, case: Case) -> float | None:
+    """Play a sudden fault point by point, as live diagnosis would have seen it, until it is told."""
+    fault = all_faults()[found.specimen.fault]
+    loss, planned = case.one("train.loss"), case.planned_steps
+    if fault.onset != "middle" or loss is None or not planned or fault.after_kill:
+        return None
+    steps = loss.points().steps
+    onset = int(found.specimen.onset * planned)
+    after = steps[steps >= onset]
+    for n in (1, 2, 3, 5, 8, 10, 12, 15, 20, 25, 30, 40, 60, 80, 120):
+        if n > len(after):
+            break
+        early = case_of(training, until=int(after[n - 1]))
+        early.now = case.now
+        told = {f.slug for f in report_on(early).findings if f.severity != "info"}
+        if told & set(fault.accepted):
+            return float(n)
+    return float(len(after))
 
 
 def interval(judged: list[Judged], *, rounds: int = 500) -> tuple[float, float]:
