@@ -3,11 +3,14 @@
 python -m zoo build --dir .zoo            train what is missing: an hour on two cores, then nothing
 python -m zoo score --dir .zoo            what diagnosis says of it; --misses lists what it gets wrong
 python -m zoo score --write docs/diagnosis-score.md
+python -m zoo labels                      what diagnosis says of real runs that somebody has labelled
+python -m zoo peers --dir .zoo            what other tools say of all these runs; installs them below .zoo/.peers
 """
 
 import argparse
 from pathlib import Path
 
+from zoo import labels, peers
 from zoo.build import build
 from zoo.plan import specimens
 from zoo.score import interval, judge, misses, score
@@ -15,7 +18,7 @@ from zoo.score import interval, judge, misses, score
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("build", "score", "list"))
+    parser.add_argument("what", choices=("build", "score", "list", "labels", "peers"))
     parser.add_argument("--dir", type=Path, default=Path(".zoo"), help="where the trainings are kept (.zoo)")
     parser.add_argument("--jobs", type=int, default=2, help="trainings at a time (2)")
     parser.add_argument("--only", help="names that contain this")
@@ -34,13 +37,26 @@ def main() -> None:
         failed = build(chosen, args.dir, jobs=args.jobs)
         print(f"{len(chosen) - len(failed)} of {len(chosen)} trainings are there.")
         raise SystemExit(1 if failed else 0)
+    if args.what == "labels":
+        runs = labels.labelled_runs()
+        if args.misses:
+            print("\n".join(labels.wrong(runs)))
+        show(labels.table(runs), args)
+        return
+    if args.what == "peers":
+        show(peers.compare(chosen, args.dir, jobs=args.jobs), args)
+        return
     judged = judge(chosen, args.dir)
     if args.misses:
         print("\n".join(misses(one for one in judged if not one.specimen.aside)))
-    text = table(judged)
+    show(table(judged), args, mark="zoo")
+
+
+def show(text: str, args: argparse.Namespace, *, mark: str | None = None) -> None:
+    """Print a table, and put it into the document where one was named."""
     print(text)
     if args.write:
-        write(args.write, text)
+        write(args.write, text, mark=mark or args.what)
 
 
 def table(judged: list) -> str:
@@ -58,10 +74,12 @@ def table(judged: list) -> str:
     return "\n".join(lines)
 
 
-def write(path: Path, text: str) -> None:
+def write(path: Path, text: str, *, mark: str) -> None:
     """Put the table between the marks of a document."""
-    begin, end = "<!-- zoo -->", "<!-- /zoo -->"
+    begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
     before = path.read_text(encoding="utf-8")
+    if begin not in before or end not in before:
+        raise SystemExit(f"There is no {begin} … {end} to put the table between. Add both marks to {path}")
     head, _, rest = before.partition(begin)
     _, _, tail = rest.partition(end)
     path.write_text(f"{head}{begin}\n{text}\n{end}{tail}", encoding="utf-8")

@@ -314,6 +314,7 @@ def accumulation_unscaled_adam(parts: Any) -> None:
         "weights-exploding",
         "gradient-exploding",
         "loss-plateau",
+        "gradient-nan",
         "loss-nan",
     ),
     visible="L1",

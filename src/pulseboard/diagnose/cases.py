@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pulseboard.core.series import Series
 from pulseboard.core.values import Histogram
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.context import Context
@@ -62,14 +63,18 @@ def case_of(
     profile: str | None = None,
     roles: Mapping[str, str] | None = None,
     now: float | None = None,
+    until: int | None = None,
 ) -> Case:
-    """The case of one training. `profile` and `roles` are the user's; without them names decide."""
+    """The case of one training. `profile` and `roles` are the user's; without them names decide.
+
+    `until`: as it stood after that step.
+    """
     tracks: dict[str, Track] = {}
     overlaps = 0
     for prefix, run in training.parts:
         for tag in run.tags("scalar"):
             name = prefix + tag
-            series = run.series(tag)
+            series = _until(run.series(tag), until)
             tracks[name] = Track.of(_renamed(series, name), changes=changes_for(name))
             if {"train.loss", "rl.return", "gan.loss"} & set(possible_roles(name)):
                 overlaps = max(overlaps, _overlaps(series.steps))
@@ -97,10 +102,17 @@ def profile_named(name: str | None, tags: Iterable[str]) -> Profile:
     return load_profile(name) if name else choose_profile(tags)
 
 
-def _renamed(series: Any, tag: str) -> Any:
+def _until(series: Series, step: int | None) -> Series:
+    if step is None:
+        return series
+    here = series.steps <= step
+    return Series(series.tag, series.steps[here], series.wall_times[here], series.values[here], series.orphaned[here])
+
+
+def _renamed(series: Series, tag: str) -> Series:
     if series.tag == tag:
         return series
-    return type(series)(tag, series.steps, series.wall_times, series.values, series.orphaned)
+    return Series(tag, series.steps, series.wall_times, series.values, series.orphaned)
 
 
 def _overlaps(steps: Any) -> int:
@@ -114,6 +126,8 @@ def _run_file(run: AnyRun) -> Mapping[str, Any]:
     """The run.json of a recorded run; nothing where there is none, or where it is being written."""
     at = Path(run.directory)
     for directory in (at, Path(str(at).removesuffix(os.sep + layout.EVENTS_DIRECTORY))):
+        if (directory / layout.RUN_FILE).is_symlink():  # it may lead anywhere; see serve's Access
+            continue
         try:
             told = json.loads((directory / layout.RUN_FILE).read_text(encoding="utf-8"))
         except (OSError, ValueError):

@@ -13,8 +13,8 @@ _HEAD = """\
 # Findings
 
 What `pulseboard diagnose` looks for. Each has a page: why it matters, what to look at first, what to try and when it is
-fine. `pulseboard explain SLUG` prints it. The level is the gravest a finding usually gets; many are milder where less is
-at stake, and a profile may hold them down.
+fine. `pulseboard explain SLUG` prints it. The level is the gravest that a finding usually gets; many are milder where
+less is at stake, and a profile may hold them down.
 
 Made by `python -m pulseboard.diagnose.index`.
 

@@ -228,7 +228,7 @@ ROLES: tuple[Role, ...] = (
         "gradient.layers",
         "a layer's gradient, on average",
         "pb.watch(model, optimizer)",
-        lambda words: re.search(r"gradient_?flow/(?!global)(?!none)(?!zero).+_(mean|norm)$", words.tag) is not None,
+        lambda words: re.search(r"gradient_?flow/(?!global)(?!none)(?!zero).+_mean$", words.tag) is not None,
         many=True,
     ),
     Role(
@@ -277,7 +277,7 @@ ROLES: tuple[Role, ...] = (
         "time.data",
         "time of a step spent waiting for data",
         "pb.watch(model, optimizer)",
-        _matches(r"\bdata (loading |load |wait |)(time|ms|s)\b|\bdata time\b|\bdata loading\b"),
+        _matches(r"^(?!rank\b).*\bdata (loading |load |wait |)(time|ms|s)\b|\bdata loading\b"),
     ),
     Role(
         "throughput",
@@ -555,8 +555,15 @@ ROLES: tuple[Role, ...] = (
         _matches(r"\bparam checksum\b"),
     ),
     Role(
+        "rank.own_time",
+        "a rank's own time for data and the forward pass, before it waits for others",
+        "pb.watch(model, optimizer)  # in every process",
+        _matches(r"^rank (data|forward) time\b"),
+        many=True,
+    ),
+    Role(
         "rank.step_time",
-        "a rank's own time of a step, waiting for others left out",
+        "a rank's time of a step, waiting for others included",
         "pb.watch(model, optimizer)  # in every process",
         _matches(r"\brank step time\b"),
     ),

@@ -18,6 +18,8 @@ def gradient_zeros(case: Case) -> Iterator[Finding]:
     if case.context.frozen_on_purpose:
         return
     none, zero = _level(case.one("gradient.none_share")), _level(case.one("gradient.zero_share"))
+    if none is not None:
+        none = max(none, _frozen_share(case))
     limit, grave = case.limit("gradient-zeros", "share"), case.limit("gradient-zeros", "grave_share")
     parts = [(level, role) for level, role in ((none, "gradient.none_share"), (zero, "gradient.zero_share")) if level]
     if not parts:
@@ -31,12 +33,13 @@ def gradient_zeros(case: Case) -> Iterator[Finding]:
         "of the parameters get no gradient at all" if role == "gradient.none_share" else "of the gradient is exactly 0"
     )
     steps, values = track.points(most=512)
+    high = values > limit
     yield case.finding(
         "gradient-zeros",
         "critical" if level > grave else "warning",
         track,
         f"{100 * level:.0f} % {what} ({track.tag}).",
-        first_step=int(steps[int(np.argmax(values > limit))]),
+        first_step=int(steps[int(np.argmax(high))]),
         evidence=[Evidence(track.tag, "median share", level, limit, int(steps[-1]))],
     )
 
@@ -46,3 +49,14 @@ def _level(track: Track | None) -> float | None:
         return None
     values = track.points().values
     return float(np.median(values[-20:])) if len(values) else None
+
+
+def _frozen_share(case: Case) -> float:
+    """The share of the parameters that are not trained, where nothing says that this is on purpose."""
+    config = case.context.config
+    if any(word in key.lower() for key in config for word in ("lora", "peft", "adapter", "freeze", "frozen")):
+        return 0.0
+    numbers = {key.rsplit(".", 1)[-1]: value for key, value in config.items() if isinstance(value, int | float)}
+    whole = numbers.get("parameters", 0)
+    trained = numbers.get("trained_parameters", numbers.get("trainable_parameters", whole))
+    return 1.0 - trained / whole if whole > 0 else 0.0

@@ -13,24 +13,34 @@ from pulseboard.diagnose.statistics.peers import outsiders
 from pulseboard.diagnose.track import Floats, Track
 
 
-@detector(id="rank-straggler", reads=("ranks", "rank.step_time"))
+@detector(id="rank-straggler", reads=("ranks", "rank.own_time|rank.step_time"))
 def rank_straggler(case: Case) -> Iterator[Finding]:
-    """A rank's own time above the median of its peers, window after window."""
-    tag = case.reading.first("rank.step_time")
-    tracks = {rank: tracks[tag] for rank, tracks in case.ranks.items() if tag in tracks} if tag else {}
-    by_rank = _aligned(tracks)
+    """A rank's own time above the median of its peers, window after window.
+
+    Its own: from the step as a whole nothing can be told, since all wait for the slowest.
+    """
+    tags = case.reading.tags.get("rank.own_time") or case.reading.tags.get("rank.step_time", ())
+    parts = [_aligned({rank: tracks[tag] for rank, tracks in case.ranks.items() if tag in tracks}) for tag in tags]
+    by_rank = _summed([part for part in parts if part])
     limit = case.limit("rank-straggler", "effect")
     for slow in outsiders(by_rank, least_effect=limit):
-        assert tag is not None
         yield case.finding(
             "rank-straggler",
             "warning",
-            tag,
+            tags[0],
             f"Rank {slow.rank} takes {slow.ratio:.2f} times as long as its peers, in "
-            f"{100 * slow.share_of_windows:.0f} % of "
-            "the run.",
-            evidence=[Evidence(tag, f"time of rank {slow.rank} over that of its peers", slow.ratio, 1 + limit)],
+            f"{100 * slow.share_of_windows:.0f} % of the run.",
+            evidence=[Evidence(tags[0], f"time of rank {slow.rank} over that of its peers", slow.ratio, 1 + limit)],
         )
+
+
+def _summed(parts: list[dict[int, Floats]]) -> dict[int, Floats]:
+    """What each rank took for all of its own parts, over as many measurements as all parts have."""
+    if not parts:
+        return {}
+    ranks = set.intersection(*(set(part) for part in parts))
+    length = min((len(values) for part in parts for values in part.values()), default=0)
+    return {rank: np.sum([part[rank][-length:] for part in parts], axis=0) for rank in ranks}
 
 
 def _aligned(tracks: dict[int, Track]) -> dict[int, Floats]:

@@ -1,0 +1,303 @@
+"""What other tools say of the same trainings: the zoo's, and the labelled runs.
+
+Each tool gets every metric it understands, under the name it knows, and its own command is run with its defaults. A
+warning or worse counts as an alarm, for them as for us.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from pulseboard.core.finding import RunReport
+from pulseboard.diagnose.cases import case_of, trainings
+from pulseboard.read.every_run import any_runs
+from zoo.fault import all_faults
+from zoo.labels import ACCEPTED, CORPUS, QUIET, labelled_runs
+from zoo.peer_csv import as_csv
+from zoo.plan import HEALTHY, Specimen
+from zoo.score import judge
+
+OURS = "pulseboard"
+_PATIENCE_SECS = 60
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Another tool: how it is installed and asked, and what its findings are called here."""
+
+    name: str
+    version: str
+    arguments: Callable[[str], list[str]]
+    alarms: Callable[[str], list[str]]  # what it printed -> kinds of its warnings and worse
+    means: dict[str, tuple[str, ...]]  # kind -> our slugs that say the same
+
+
+def _runmedic(text: str) -> list[str]:
+    return [f["check"] for run in json.loads(text) for f in run["findings"] if f["severity"] != "info"]
+
+
+def _trainspotter(text: str) -> list[str]:
+    return [f["detector"] for f in json.loads(text)["findings"] if f["severity"] != "info"]
+
+
+def _trainproof(text: str) -> list[str]:
+    findings = [f for report in json.loads(text)["reports"] for f in report["findings"]]
+    # That there is no loss to judge is said of the log, not of the training.
+    return [f["id"] for f in findings if f["level"] in ("WARN", "FAIL") and f["id"] not in ("TP-NO-LOSS",)]
+
+
+_NOT_A_NUMBER = ("loss-nan", "gradient-nan", "nan-masked")
+_RISES = ("loss-diverged", "loss-drift-up", "loss-level-shift", "data-shift", "resume-discontinuity")
+_SPIKES = ("loss-spike", "batch-outlier", "loss-level-shift", "data-shift", "resume-discontinuity", "loss-oscillating")
+_STANDS = (
+    "loss-flat",
+    "loss-plateau",
+    "loss-at-ignorance",
+    "loss-at-marginal",
+    "eval-at-chance",
+    "weights-frozen",
+    "update-too-small",
+)
+_GRADIENTS = ("gradient-spike", "gradient-exploding", "gradient-scale-off", "clipping-excess")
+_OVERFITS = ("overfitting", "val-gap-from-start", "best-checkpoint-missed")
+_SLOWS = ("throughput-drop", "step-time-periodic", "data-stall", "rank-straggler")
+_RATE = ("lr-jump", "lr-zero", "lr-no-warmup", "lr-never-decays", "lr-horizon-off")
+
+PEERS = (
+    Peer(
+        "runmedic",
+        "0.1.1",
+        lambda path: ["runmedic", "diagnose", path, "--json"],
+        _runmedic,
+        {
+            "non_finite": _NOT_A_NUMBER,
+            "divergence": _RISES,
+            "loss_spikes": _SPIKES,
+            "no_learning": _STANDS,
+            "overfitting": _OVERFITS,
+            "val_below_train": ("val-below-train",),
+            "grad_spikes": _GRADIENTS,
+            "constant_lr_plateau": ("loss-plateau", "lr-never-decays"),
+            "input_bound": ("data-stall", "gpu-underused"),
+            "slow_steps": _SLOWS,
+            "slowdown": _SLOWS,
+            "memory_growth": ("memory-growth", "oom-risk"),
+        },
+    ),
+    Peer(
+        "trainspotter",
+        "0.2.6",
+        lambda path: ["trainspotter", "analyze", path, "--format", "csv", "--output", "json"],
+        _trainspotter,
+        {
+            "spikes": _SPIKES,
+            "divergence": (*_RISES, *_NOT_A_NUMBER),
+            "plateau": _STANDS,
+            "overfitting": _OVERFITS,
+            "lr_schedule": _RATE,
+            "grad_norm": _GRADIENTS,
+            "throughput": _SLOWS,
+            "eval_noise": ("eval-noisy", "eval-nondeterministic"),
+            "loss_floor": ("loss-too-good", "loss-zero"),
+        },
+    ),
+    Peer(
+        "trainproof",
+        "0.22.0",
+        lambda path: ["trainproof", "epoch", path, "--format", "csv", "--json"],
+        _trainproof,
+        {
+            "TP-NAN": _NOT_A_NUMBER,
+            "TP-NAN-GRAD": _NOT_A_NUMBER,
+            "TP-ZERO-LOSS": ("loss-zero", "nan-masked"),
+            "TP-ZERO-LOSS-ONSET": ("loss-zero", "nan-masked"),
+            "TP-FLAT": _STANDS,
+            "TP-DEAD-RUN": _STANDS,
+            "TP-DIVERGE": _RISES,
+            "TP-ZERO-GRAD": ("gradient-zeros", "gradient-vanishing"),
+            "TP-GRAD-SPIKE": _GRADIENTS,
+            "TP-ZERO-LR": _RATE,
+            "TP-ZERO-LR-PARTIAL": _RATE,
+            "TP-OVERFIT": _OVERFITS,
+            "TP-STEP-CLIFF": _SLOWS,
+            "TP-LOADER-BOUND": ("data-stall",),
+        },
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One training that everybody is asked about."""
+
+    name: str
+    accepted: frozenset[str]  # our slugs that tell of what is wrong; none where it is healthy
+    steps: int
+    log: str  # as CSV
+    report: RunReport  # ours
+
+    @property
+    def healthy(self) -> bool:
+        """Nothing is wrong with it."""
+        return not self.accepted
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The alarms of one tool on one subject, each with the slugs it amounts to."""
+
+    subject: Subject
+    alarms: tuple[tuple[str, ...], ...]
+
+    @property
+    def right(self) -> bool:
+        """Whether an alarm tells of what is wrong."""
+        return any(set(slugs) & self.subject.accepted for slugs in self.alarms)
+
+
+# ---- who is asked about what
+
+
+def zoo_subjects(specimens: Iterable[Specimen], directory: Path) -> list[Subject]:
+    """The trainings of the zoo that were built."""
+    found = []
+    for judged in judge(specimens, directory):
+        training = next(iter(trainings(any_runs(directory / judged.specimen.name))))
+        fault = None if judged.specimen.fault == HEALTHY else all_faults()[judged.specimen.fault]
+        accepted = frozenset() if fault is None or judged.healthy else frozenset(fault.accepted)
+        steps = (judged.report.steps or (0, 0))[1]
+        log = as_csv(training, case_of(training))
+        found.append(Subject(judged.specimen.name, accepted, steps, log, judged.report))
+    return found
+
+
+def labelled_subjects() -> list[Subject]:
+    """The labelled runs, those of low confidence left out."""
+    found = []
+    for run in labelled_runs():
+        if run.report is None or run.confidence == "low":
+            continue
+        training = next(one for one in trainings(any_runs(CORPUS / run.path)) if one.name == run.report.run)
+        accepted = frozenset() if run.label in QUIET else frozenset(ACCEPTED[run.label])
+        log = as_csv(training, case_of(training))
+        found.append(Subject(f"label-{len(found)}", accepted, (run.report.steps or (0, 0))[1], log, run.report))
+    return found
+
+
+# ---- asking
+
+
+def our_verdicts(subjects: Iterable[Subject]) -> list[Verdict]:
+    """What Pulseboard says."""
+    return [
+        Verdict(subject, tuple((f.slug,) for f in subject.report.findings if f.severity != "info"))
+        for subject in subjects
+    ]
+
+
+def peer_verdicts(peer: Peer, subjects: Iterable[Subject], directory: Path, *, jobs: int = 2) -> list[Verdict]:
+    """What a peer says; what it said of the same file before is kept below the directory."""
+    with ThreadPoolExecutor(jobs) as pool:
+        return list(pool.map(lambda subject: _ask(peer, subject, directory), subjects))
+
+
+def _ask(peer: Peer, subject: Subject, directory: Path) -> Verdict:
+    log = directory / "logs" / f"{subject.name}.csv"
+    said = directory / "said" / f"{subject.name}.{peer.name}.json"
+    for path in (log, said):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    same = log.exists() and log.read_text(encoding="utf-8") == subject.log
+    if not same:
+        for old in said.parent.glob(f"{subject.name}.*.json"):
+            old.unlink(missing_ok=True)
+        log.write_text(subject.log, encoding="utf-8")
+    if not said.exists():
+        command = peer.arguments(str(log))
+        command[0] = str(_programs(directory) / command[0])
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE_SECS, check=False)
+        said.write_text(done.stdout, encoding="utf-8")
+    try:
+        kinds = peer.alarms(said.read_text(encoding="utf-8"))
+    except (ValueError, KeyError, TypeError):  # it found nothing that it could judge
+        kinds = []
+    return Verdict(subject, tuple(peer.means.get(kind, ()) for kind in kinds))
+
+
+def install(directory: Path) -> list[Peer]:
+    """The peers, each in the version compared with, in a virtual environment below the directory."""
+    programs = _programs(directory)
+    if not (programs / ("python.exe" if os.name == "nt" else "python")).exists():
+        print(f"Making a virtual environment for the peers in {directory}", file=sys.stderr)
+        venv.create(directory / "venv", with_pip=True)
+    there = []
+    for peer in PEERS:
+        wanted = f"{peer.name}=={peer.version}"
+        command = [str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wanted]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            there.append(peer)
+        else:
+            why = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
+            print(f"{wanted} could not be installed and is left out: {why}", file=sys.stderr)
+    if not there:
+        raise SystemExit("None of the peers could be installed. Is there a package index that pip can reach?")
+    return there
+
+
+def _programs(directory: Path) -> Path:
+    return (directory / "venv" / ("Scripts" if os.name == "nt" else "bin")).resolve()
+
+
+# ---- the table
+
+
+def table(verdicts: dict[str, list[Verdict]]) -> str:
+    """The figures as Markdown, a row a tool."""
+    lines = [
+        "| | faulty runs with any alarm | with an alarm that tells of the fault | healthy runs flagged "
+        "| false alarms | per 10,000 healthy steps |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    lines += [f"| {name} | {' | '.join(_row(of))} |" for name, of in verdicts.items()]
+    return "\n".join(lines)
+
+
+def _row(verdicts: list[Verdict]) -> Iterator[str]:
+    faulty = [one for one in verdicts if not one.subject.healthy]
+    healthy = [one for one in verdicts if one.subject.healthy]
+    yield _share(sum(bool(one.alarms) for one in faulty), len(faulty))
+    yield _share(sum(one.right for one in faulty), len(faulty))
+    yield _share(sum(bool(one.alarms) for one in healthy), len(healthy))
+    false = sum(len(one.alarms) for one in healthy)
+    yield str(false)
+    yield f"{1e4 * false / max(1, sum(one.subject.steps for one in healthy)):.2f}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} % ({part} of {whole})" if whole else "none"
+
+
+def compare(specimens: Iterable[Specimen], directory: Path, *, jobs: int = 2) -> str:
+    """Both tables, of the zoo and of the labelled runs, where they are."""
+    below = directory / ".peers"
+    peers = install(below)
+    parts = []
+    groups = [("The zoo", zoo_subjects(specimens, directory))]
+    if (CORPUS / "labels.tsv").exists():
+        groups.append(("Labelled runs of public repositories, high and medium confidence", labelled_subjects()))
+    for title, subjects in groups:
+        if not subjects:
+            continue
+        verdicts = {OURS: our_verdicts(subjects)}
+        for peer in peers:
+            verdicts[f"{peer.name} {peer.version}"] = peer_verdicts(peer, subjects, below, jobs=jobs)
+        parts.append(f"{title}:\n\n{table(verdicts)}")
+    if not parts:
+        raise SystemExit(f"There is nothing to compare on in {directory}: build the zoo first, `python -m zoo build`.")
+    return "\n\n".join(parts)
