@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := $(wildcard src/pulseboard/native/*.[ch] src/pulseboard/native/*.pyx)
 
-.PHONY: help demo test check golden format bench fuzz native clean
+.PHONY: help demo test check golden format bench contract fuzz native clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
@@ -47,10 +47,15 @@ format: $(VENV)/.dev  ## format and sort imports
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.dev  ## measure reading and writing beside their peers; writes docs/benchmarks.md
+bench: $(VENV)/.dev  ## measure reading, writing, watching and serving beside their peers; writes docs/benchmarks.md
 	$(BIN)/python benchmarks/read.py --write docs/benchmarks.md
 	$(BIN)/python benchmarks/write.py --write docs/benchmarks.md
 	$(BIN)/python benchmarks/watch.py --write docs/benchmarks.md
+	$(BIN)/python benchmarks/serve.py --write docs/benchmarks.md
+
+contract: $(VENV)/.dev  ## ask a running server everything its OpenAPI document allows, and much that it does not
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check schemathesis
+	$(BIN)/python tests/serve/contract.py
 
 fuzz: $(VENV)/.dev  ## ten minutes of hostile bytes against the sanitized kernel
 	$(BIN)/python tests/native/fuzz.py --seconds 600

@@ -189,7 +189,8 @@ def _charts(sets: list[Path], cache: Path, quiet: Quiet, *, rounds: int) -> Part
         every[logs.name] = samples
     text = (
         "One request for one tag over all runs. Ours carries first, min, max and last of all points in each of 1000 "
-        "columns; TensorBoard's carries its sample of 1000 points.\n\n"
+        "columns; TensorBoard's carries its sample of 1000 points. Asked with `Accept-Encoding: gzip`, TensorBoard "
+        "compresses, and Pulseboard sends columns to a client on the same machine as they are.\n\n"
         + table(("runs x steps", "server", "median", "answer", "memory"), rows, words=2)
     )
     return Part("Charts", text, checks, every)

@@ -9,6 +9,8 @@ run.finish()
 log = pb.read("runs")                      # read: run name -> run
 log["baseline"].tags("scalar")             # the tags of a kind
 s = log["baseline"].series("train/loss")   # s.steps, s.wall_times, s.values: NumPy arrays
+
+pb.serve("runs")                           # the dashboard; `pulseboard runs/` in a terminal
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from pulseboard.record.run import current_run, init
     from pulseboard.record.summary_writer import SummaryWriter
     from pulseboard.record.training_run_logger import TrainingRunLogger
+    from pulseboard.serve.background import serve
 
 __version__ = "0.1.0"
 __all__ = [
@@ -38,6 +41,7 @@ __all__ = [
     "current_run",
     "init",
     "read",
+    "serve",
     "watch",
 ]
 
@@ -53,6 +57,7 @@ _HOMES = {
     "current_run": "pulseboard.record.run",
     "init": "pulseboard.record.run",
     "read": "pulseboard",  # a room that can be called
+    "serve": "pulseboard",  # and so is this
     "watch": "pulseboard.instruments.watch",
 }
 
@@ -70,3 +75,17 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext pulseboard` in a notebook: from then on `%pulseboard --logdir runs` shows the dashboard."""
+    from pulseboard.cli import notebook
+
+    notebook.load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """`%unload_ext pulseboard`: ends the servers that the notebook started."""
+    from pulseboard.cli import notebook
+
+    notebook.unload(shell)

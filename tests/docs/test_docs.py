@@ -67,6 +67,13 @@ def test_the_readme_runs(a_log, monkeypatch):
     run_blocks("README.md")
 
 
+def test_the_serving_guide_runs(a_log, in_a_directory_of_its_own, monkeypatch, capsys):
+    monkeypatch.setenv("PULSEBOARD_DATA_DIR", str(in_a_directory_of_its_own / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(in_a_directory_of_its_own / "cache"))
+    run_blocks("docs/serving.md")
+    assert "http://localhost:" in capsys.readouterr().out
+
+
 def test_every_public_name_is_documented():
     said = "".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
     assert [name for name in pb.__all__ if name not in said] == []

@@ -87,7 +87,7 @@ static void same_cuts(const pb_column *a, const pb_column *b, const char *how) {
 static uint64_t *copied_points(const pb_column *c) {
     uint64_t *all = malloc(c->n * 24 + 1);
     must(all);
-    pb_copy_points(c, (int64_t *)all, (double *)(all + c->n), (double *)(all + 2 * c->n));
+    pb_copy_points(c, 0, (int64_t *)all, (double *)(all + c->n), (double *)(all + 2 * c->n));
     return all;
 }
 
@@ -376,7 +376,9 @@ static int check_changed_file(pb_log *log, pb_scratch *scratch, buffer *is, stre
     }
     if (how >= 2) { /* the same file, written over */
         write_file(path, O_TRUNC, is->p, is->n);
-        noticed |= offset && is->n >= offset && memcmp(is->p + offset - log->seal_n, log->seal, log->seal_n) != 0;
+        noticed |= offset && is->n >= offset &&
+                   (memcmp(is->p + offset - log->seal_n, log->seal, log->seal_n) != 0 ||
+                    memcmp(is->p, log->opening, log->opening_n) != 0);
     }
     pb_load(log, path, scratch);
     PROMISE(log->generation == generation + (uint64_t)noticed, "a changed file was %s", noticed ? "missed" : "imagined");

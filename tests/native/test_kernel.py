@@ -5,31 +5,14 @@ import struct
 import numpy as np
 import pytest
 from builders import event_file, head, record, scalar, scalars, session_start, summary, tensor, version
+from event_bytes import events, fed, files, told
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
 from pulseboard.native import kernel
 from pulseboard.native.kernel import EventLog
-
-
-def fed(*pieces: bytes) -> EventLog:
-    """A log fed with a file that grows piece by piece."""
-    log, waiting = EventLog(), b""
-    for piece in pieces:
-        waiting += piece
-        waiting = waiting[log.feed(waiting) :]
-    return log
-
-
-def told(log: EventLog) -> tuple:
-    """All that a log has to say, in a form that compares NaN with NaN."""
-    columns = [(log.point_columns(i), log.span_columns(i)) for i in range(len(log.tags()))]
-    state = struct.pack("<dddq", log.first_wall, log.last_wall, *log.state)
-    counts = log.offset, log.end, log.events, log.points, log.framing_bytes, log.unversioned
-    return counts, state, log.notes(), repr(log.restarts()), log.tags(), columns
 
 
 def points(log: EventLog, tag: int = 0) -> list[tuple[int, float]]:
@@ -49,21 +32,6 @@ def charged(log: EventLog) -> dict[str, int]:
     return {name: size for name, _, _, _, _, size, _, _ in log.tags()}
 
 
-steps = st.integers(-(2**63), 2**63 - 1)
-tags = st.sampled_from(["loss", "", "train/loss", "a" * 200, "é"])
-values = st.builds(scalar, tags, st.floats(width=32))
-histograms = st.builds(Summary.Value, tag=tags, histo=st.builds(HistogramProto, min=st.floats()))
-events = st.one_of(
-    st.builds(lambda v, step, wall: summary(*v, step=step, wall_time=wall), st.lists(values), steps, st.floats()),
-    st.builds(lambda v, step: summary(*v, step=step), st.lists(histograms, max_size=3), steps),
-    st.builds(session_start, steps),
-    st.builds(version, st.sampled_from(["brain.Event:2", "brain.Event:1", "", "2", "brain.Event:nan"])),
-    st.builds(Event, graph_def=st.binary(max_size=50)),
-)
-good_records = events.map(Event.SerializeToString).map(record)
-files = st.lists(st.one_of(good_records, st.binary(max_size=40).map(record), st.binary(max_size=40))).map(b"".join)
-
-
 # ---------- any bytes
 
 
@@ -80,6 +48,26 @@ def test_a_file_in_pieces_tells_what_it_tells_whole(data, file):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(file)), max_size=6)))
     pieces = [file[a:b] for a, b in zip([0, *cuts], [*cuts, len(file)], strict=True)]
     assert told(fed(*pieces)) == told(fed(file))
+
+
+@given(files)
+def test_one_tag_is_told_as_among_all_and_a_shape_names_them(file):
+    log = fed(file)
+    assert [log.tag(row[0]) for row in log.tags()] == [(*row, i) for i, row in enumerate(log.tags())]
+    assert log.tag("nobody's") is None
+    assert log.tag("\ud800") is None, "half a character"
+    assert log.tag_count == len(log.tags())
+    shape = [(name, plugin, whats, points > 0) for name, plugin, points, _, whats, *_ in log.tags()]
+    assert kernel.tags_of(log.shape()) == shape
+    assert fed(file + event_file(version())).shape() == log.shape() or log.end > kernel.END_CLEAN
+
+
+def test_a_tag_that_is_no_text_is_found_by_the_name_it_goes_by():
+    raw = event_file(version(), *scalars("ab", (1, 1.0)))[:-4].replace(b"ab", b"a\xff")
+    payload = raw[raw.rindex(b"\x09") :]
+    log = fed(event_file(version()) + record(payload))
+    assert [row[0] for row in log.tags()] == ["a\\xff"]
+    assert log.tag("a\\xff")[-1] == 0
 
 
 @given(files)

@@ -40,7 +40,7 @@ void pb_column_free(pb_column *c) {
 void pb_column_trim(pb_column *c, size_t item_size) {
     pb_block *b = c->tail;
     c->trimmed = 1;
-    if (!b || (c->head == b && b->n == b->cap)) return;
+    if (c->stored_n || !b || (c->head == b && b->n == b->cap)) return;
     if (c->n <= SHORT_COLUMN && c->head != b) {
         pb_block *one = malloc(sizeof *one + c->n * item_size);
         if (!one) return;
@@ -78,10 +78,16 @@ int pb_column_cut(pb_column *c, int64_t below, int64_t restart) {
     return 1;
 }
 
-void pb_copy_points(const pb_column *c, int64_t *step, double *wall, double *value) {
+void pb_copy_points(const pb_column *c, uint64_t from, int64_t *step, double *wall, double *value) {
     for (const pb_block *b = c->head; b; b = b->next) {
+        if (from >= b->n) {
+            from -= b->n;
+            continue;
+        }
         const pb_point *p = (const pb_point *)(b + 1);
-        for (uint32_t i = 0; i < b->n; i++) {
+        uint32_t i = (uint32_t)from;
+        from = 0;
+        for (; i < b->n; i++) {
             *step++ = p[i].step;
             *wall++ = p[i].wall;
             *value++ = p[i].value;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,25 @@ static int32_t plugin_index(pb_log *log, pb_ptr name, uint64_t len) {
     log->plugins[log->plugin_n] = own;
     if (!strcmp(own, "scalars")) log->scalars = (int32_t)log->plugin_n;
     return (int32_t)log->plugin_n++;
+}
+
+uint32_t pb_log_find(const pb_log *log, pb_ptr name, uint32_t len) {
+    if (!log->slot_n) return UINT32_MAX;
+    uint32_t h = hash_tag(name, len), s = h & (log->slot_n - 1);
+    for (; log->slots[s]; s = (s + 1) & (log->slot_n - 1)) {
+        const pb_tag *t = &log->tags[log->slots[s] - 1];
+        if (t->hash == h && same_tag(t, name, len)) return log->slots[s] - 1;
+    }
+    return UINT32_MAX;
+}
+
+pb_tag *pb_log_add_tag(pb_log *log, pb_ptr name, uint32_t len) {
+    uint32_t before = log->tag_n, i = find_or_add(log, name, len);
+    return i == UINT32_MAX || log->tag_n == before ? NULL : &log->tags[i];
+}
+
+int pb_log_add_plugin(pb_log *log, pb_ptr name, uint64_t len) {
+    return plugin_index(log, name, len) >= 0;
 }
 
 /* ---------- adding */
@@ -257,6 +277,7 @@ static inline int take_common(pb_log *log, pb_ptr p, pb_ptr end, uint64_t record
     add_point(log, t, (int64_t)step, wall, value);
     if (!log->events++) log->first_wall = wall;
     log->last_wall = wall;
+    log->last_step = (int64_t)step;
     return 1;
 }
 
@@ -339,7 +360,7 @@ static int take_event(pb_log *log, pb_ptr p, uint64_t len, uint64_t offset) {
     case 6: take_blob(log, &x, "__log__", body, body_len, 106, bytes); return 1;
     case 8: take_blob(log, &x, "__run_metadata__", body, body_len, 108, bytes); return 1;
     case 9: take_blob(log, &x, "__meta_graph__", body, body_len, 109, bytes); return 1;
-    case 5: break;
+    case 5: log->last_step = x.step; break;
     default: log->framing_bytes += bytes; return 1;
     }
     /* The first value's tag carries the record's own bytes, so that the tags' sizes add up to the file's. */
@@ -397,6 +418,10 @@ size_t pb_feed(pb_log *log, pb_ptr bytes, size_t n, uint64_t *want) {
         }
     }
     size_t taken = (size_t)(p - bytes);
+    if (!log->offset) {
+        log->opening_n = taken < sizeof log->opening ? (uint32_t)taken : (uint32_t)sizeof log->opening;
+        memcpy(log->opening, bytes, log->opening_n);
+    }
     log->offset += taken;
     if (taken) {
         uint32_t k = taken < sizeof log->seal ? (uint32_t)taken : (uint32_t)sizeof log->seal;
@@ -420,13 +445,14 @@ static void forget(pb_log *log) {
     free(log->plugins);
     free(log->restarts);
     free(log->notes);
+    free(log->stored_path);
 }
 
 void pb_log_reset(pb_log *log, double version, int64_t most_recent_step) {
     forget(log);
     uint64_t generation = log->generation;
-    size_t lock = sizeof log->lock; /* the lock stays: the caller may hold it */
-    memset((char *)log + lock, 0, sizeof *log - lock);
+    size_t kept = offsetof(pb_log, tags); /* the locks stay: the caller may hold them */
+    memset((char *)log + kept, 0, sizeof *log - kept);
     log->generation = generation + 1;
     log->scalars = -2;
     log->first_wall = log->last_wall = NAN;
@@ -450,6 +476,7 @@ pb_log *pb_log_new(void) {
     pb_log *log = calloc(1, sizeof *log);
     if (!log) return NULL;
     pthread_mutex_init(&log->lock, NULL);
+    pthread_mutex_init(&log->loading, NULL);
     pb_log_reset(log, 0, -1);
     log->generation = 0;
     return log;
@@ -459,6 +486,7 @@ void pb_log_free(pb_log *log) {
     if (!log) return;
     forget(log);
     pthread_mutex_destroy(&log->lock);
+    pthread_mutex_destroy(&log->loading);
     free(log);
 }
 

@@ -36,7 +36,9 @@ typedef struct pb_block { struct pb_block *next; uint32_t n, cap; } pb_block; /*
 
 typedef struct {
     pb_block *head, *tail;
-    uint64_t n;                    /* items in all blocks */
+    uint64_t n;                    /* items in all blocks, and those that still lie in an index */
+    uint64_t stored_n;             /* how many do, before those of the blocks (index.h) */
+    uint64_t stored_at, stored_sum;
     uint64_t restarts_seen;        /* cuts cover restarts[0 .. restarts_seen) */
     pb_cut *cuts;
     uint32_t cut_n, cut_cap;
@@ -80,6 +82,8 @@ typedef struct { int64_t step; double wall; uint64_t offset; } pb_restart;
 
 typedef struct {
     pthread_mutex_t lock;          /* held while columns change, let go between pieces of a file */
+    pthread_mutex_t loading;       /* held from the first piece to the last; taken before `lock` */
+    /* A reset clears all from here on. */
     pb_tag *tags;
     uint32_t tag_n, tag_cap;
     uint32_t *slots;               /* tag index + 1, open addressing */
@@ -96,6 +100,7 @@ typedef struct {
     uint64_t offset;               /* of the next record: all before it has been taken */
     uint64_t events, points, framing_bytes;
     double first_wall, last_wall;
+    int64_t last_step;             /* of the last event with values */
     double version;                /* of the version record in force; 0 where there is none yet */
     int64_t most_recent_step;
     double version_at_start;       /* what the files before this one left behind */
@@ -111,12 +116,23 @@ typedef struct {
     uint64_t generation;           /* counts starts from zero: a file was replaced or truncated */
     uint8_t seal[16];              /* the bytes before `offset`, to notice a rewritten file */
     uint32_t seal_n;
+    uint8_t opening[64];           /* the file's first bytes, for the same */
+    uint32_t opening_n;
+    char *stored_path;             /* the index that columns still lie in; NULL where none do */
+    uint64_t stored_dev, stored_ino;
 } pb_log;
 
 pb_log *pb_log_new(void);
 void pb_log_free(pb_log *log);
 /* Forgets everything and starts anew, as if the files before it had left this state. */
 void pb_log_reset(pb_log *log, double version, int64_t most_recent_step);
+
+/* A tag or a plugin that an index tells of; NULL or 0 where it cannot be, or there is no memory. */
+pb_tag *pb_log_add_tag(pb_log *log, pb_ptr name, uint32_t len);
+int pb_log_add_plugin(pb_log *log, pb_ptr name, uint64_t len);
+
+/* The number of a tag; UINT32_MAX where there is no tag of this name. */
+uint32_t pb_log_find(const pb_log *log, pb_ptr name, uint32_t len);
 
 /* Takes whole records from `n` bytes that stand at log->offset. Returns the bytes taken; sets
  * log->end. When a record is not whole, *want is the bytes it needs from log->offset on (0: unknown). */
@@ -125,7 +141,8 @@ size_t pb_feed(pb_log *log, pb_ptr bytes, size_t n, uint64_t *want);
 /* Gives unused room back; for a log that was read from its beginning to its end. */
 void pb_log_trim(pb_log *log);
 
-void pb_copy_points(const pb_column *c, int64_t *step, double *wall, double *value);
+/* These see what is in memory: pb_column_fetch comes before them. Points are copied from number `from` on. */
+void pb_copy_points(const pb_column *c, uint64_t from, int64_t *step, double *wall, double *value);
 void pb_copy_spans(const pb_column *c, int64_t *step, double *wall, uint64_t *offset, uint32_t *length, uint32_t *what);
 
 typedef struct {
@@ -142,6 +159,9 @@ uint64_t pb_held_bytes(const pb_log *log); /* memory of the columns */
 /* Reads what is new in the file at `path`. `scratch` is reused between calls. */
 typedef struct { uint8_t *bytes; size_t cap; } pb_scratch;
 void pb_load(pb_log *log, const char *path, pb_scratch *scratch);
+/* Forgets everything and reads the file from its beginning, unless another thread has done so since `generation`: for a
+ * log whose index is lost. */
+void pb_reload(pb_log *log, const char *path, uint64_t generation, pb_scratch *scratch);
 
 /* Many files by many threads: every thread calls pb_batch_work once. */
 typedef struct {

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, freethreading_compatible=True
-# uses: columns.c crc32c.c encode.c events.c histogram.c load.c tensor.c
+# uses: columns.c crc32c.c encode.c events.c histogram.c index.c load.c tensor.c
 """The kernel's Python face: event files in, columns out.
 
 Thin on purpose: the work is in the C files beside this one, with the GIL released. Arrays come
@@ -13,6 +13,9 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, strlen
+
+import struct
 
 cdef extern from "<pthread.h>" nogil:
     ctypedef struct pthread_mutex_t:
@@ -35,6 +38,7 @@ cdef extern from "events.h" nogil:
         int64_t restart
     ctypedef struct pb_column:
         uint64_t n
+        uint64_t stored_n
         uint64_t restarts_seen
         pb_cut *cuts
         uint32_t cut_n
@@ -58,11 +62,17 @@ cdef extern from "events.h" nogil:
         int64_t step
         double wall
         uint64_t offset
+    ctypedef struct pb_point:
+        pass
+    ctypedef struct pb_span:
+        pass
     ctypedef struct pb_log:
         pthread_mutex_t lock
+        pthread_mutex_t loading
         pb_tag *tags
         uint32_t tag_n
         char **plugins
+        uint32_t plugin_n
         pb_restart *restarts
         uint64_t restart_n
         pb_note *notes
@@ -73,6 +83,7 @@ cdef extern from "events.h" nogil:
         uint64_t framing_bytes
         double first_wall
         double last_wall
+        int64_t last_step
         double version
         int64_t most_recent_step
         double version_at_start
@@ -114,13 +125,20 @@ cdef extern from "events.h" nogil:
     void pb_log_free(pb_log *)
     void pb_log_reset(pb_log *, double version, int64_t most_recent_step)
     void pb_log_trim(pb_log *)
+    uint32_t pb_log_find(const pb_log *, const uint8_t *name, uint32_t len)
     size_t pb_feed(pb_log *, const uint8_t *, size_t n, uint64_t *want)
-    void pb_copy_points(const pb_column *, int64_t *, double *, double *)
+    void pb_copy_points(const pb_column *, uint64_t start, int64_t *, double *, double *)
     void pb_copy_spans(const pb_column *, int64_t *, double *, uint64_t *, uint32_t *, uint32_t *)
     void pb_point_stats(const pb_column *, pb_stats *)
     uint64_t pb_held_bytes(const pb_log *)
     void pb_load(pb_log *, const char *path, pb_scratch *)
+    void pb_reload(pb_log *, const char *path, uint64_t generation, pb_scratch *)
     void pb_batch_work(pb_batch *)
+
+cdef extern from "index.h" nogil:
+    int pb_index_write(pb_log *, int fd)
+    int pb_index_read(pb_log *, const char *path)
+    int pb_column_fetch(pb_log *, pb_column *, size_t item_size)
 
 cdef extern from "encode.h" nogil:
     ctypedef struct pb_buffer:
@@ -173,6 +191,7 @@ cdef class EventLog:
     """What one event file has told so far. Safe to read while another thread loads it."""
 
     cdef pb_log *log
+    cdef bytes path  # of the event file, where columns may still lie in an index
 
     def __cinit__(self):
         self.log = pb_log_new()
@@ -220,9 +239,65 @@ cdef class EventLog:
 
     def reset(self, double version=0, int64_t most_recent_step=-1) -> None:
         """Forget everything, as if the files before this one had left this version and step."""
+        with nogil:
+            pthread_mutex_lock(&self.log.loading)
         self.acquire()
         pb_log_reset(self.log, version, most_recent_step)
         self.release()
+        pthread_mutex_unlock(&self.log.loading)
+
+    # ---- the index: index.h says what it is
+
+    def save(self, int fd) -> int:
+        """Write an index of all that was read to an open, empty file: 0, or errno."""
+        cdef int error
+        with nogil:
+            error = pb_index_write(self.log, fd)
+        return error
+
+    def restore(self, bytes index not None, bytes path not None) -> bool:
+        """Take over what the index at `index` tells about the event file at `path`, without reading that. False, and
+        nothing done, where it is not whole. Only for a log that has read nothing.
+
+        Columns come from the index when they are asked for. Where one is gone or damaged by then, the event file is
+        read from its beginning, and whoever asked gets an IndexError and asks anew: tags have other numbers now."""
+        cdef const char *p = index
+        cdef int done
+        with nogil:
+            done = pb_index_read(self.log, p)
+        self.path = path
+        return done != 0
+
+    def fetch(self) -> bool:
+        """Read all that still lies in the index into memory; False where some of it is gone or damaged."""
+        cdef uint32_t i
+        cdef int done = 1
+        with nogil:
+            pthread_mutex_lock(&self.log.lock)
+            for i in range(self.log.tag_n):
+                done = (done and pb_column_fetch(self.log, &self.log.tags[i].points, sizeof(pb_point))
+                        and pb_column_fetch(self.log, &self.log.tags[i].spans, sizeof(pb_span)))
+            pthread_mutex_unlock(&self.log.lock)
+        return done != 0
+
+    cdef int fetched(self, pb_column *c, size_t item_size) noexcept:
+        """Whether a column is in memory now. With the lock held, but not the GIL: the disk may be slow."""
+        cdef int done = 1
+        if c.stored_n:
+            with nogil:
+                done = pb_column_fetch(self.log, c, item_size)
+        return done
+
+    cdef int reload(self, uint64_t generation) except -1:
+        """Read the event file, as the index has failed. Raises, so that nobody goes on with the numbers of before."""
+        cdef pb_scratch scratch
+        cdef const char *p = self.path
+        scratch.bytes = NULL
+        scratch.cap = 0
+        with nogil:
+            pb_reload(self.log, p, generation, &scratch)
+            free(scratch.bytes)
+        raise IndexError("the index of this file is gone or damaged; the file was read anew, so ask again")
 
     @property
     def offset(self) -> int:
@@ -282,6 +357,11 @@ cdef class EventLog:
         return self.log.last_wall
 
     @property
+    def last_step(self) -> int:
+        """The step of the last event with values; 0 where there is none."""
+        return self.log.last_step
+
+    @property
     def held_bytes(self) -> int:
         """Memory of the columns."""
         self.acquire()
@@ -327,19 +407,81 @@ cdef class EventLog:
         finally:
             self.release()
 
+    cdef tuple row(self, uint32_t i):
+        cdef pb_tag *t = &self.log.tags[i]
+        plugin = None if t.plugin < 0 else self.log.plugins[t.plugin].decode("utf-8", "backslashreplace")
+        name = PyBytes_FromStringAndSize(t.name, t.len).decode("utf-8", "backslashreplace")
+        return name, plugin, t.points.n, t.spans.n, t.whats, t.bytes, t.meta_offset, t.meta_length
+
     def tags(self) -> list:
         """(name, plugin or None, points, spans, kinds of span as bits, bytes, metadata's byte, its length),
         in order of appearance."""
-        cdef pb_tag *t
         cdef uint32_t i
         self.acquire()
         try:
-            out = []
+            return [self.row(i) for i in range(self.log.tag_n)]
+        finally:
+            self.release()
+
+    def tag(self, str name not None) -> tuple | None:
+        """The same for the tag of one name, and its index behind; None where there is none."""
+        cdef uint32_t i
+        cdef bytes raw
+        try:
+            raw = name.encode()
+        except UnicodeEncodeError:
+            return None  # no file can say such a name
+        cdef const uint8_t *p = raw
+        self.acquire()
+        try:
+            i = pb_log_find(self.log, p, len(raw)) if len(raw) < 0xFFFFFFFF else 0xFFFFFFFF
+            if i == 0xFFFFFFFF and "\\" in name:
+                # Perhaps it stands for bytes that are no text.
+                for i in range(self.log.tag_n):
+                    if self.row(i)[0] == name:
+                        return *self.row(i), i
+                return None
+            return None if i == 0xFFFFFFFF else (*self.row(i), i)
+        finally:
+            self.release()
+
+    @property
+    def tag_count(self) -> int:
+        return self.log.tag_n
+
+    def shape(self) -> bytes:
+        """Which tags the log has and what they hold, in a form that is equal for logs of which that is equal:
+        `tags_of` reads it."""
+        cdef uint64_t size = 8
+        cdef uint32_t i, n
+        cdef uint32_t head[4]
+        cdef pb_tag *t
+        cdef char *to
+        self.acquire()
+        try:
+            for i in range(self.log.plugin_n):
+                size += 4 + strlen(self.log.plugins[i])
+            for i in range(self.log.tag_n):
+                size += sizeof(head) + self.log.tags[i].len
+            out = PyBytes_FromStringAndSize(NULL, size)
+            to = PyBytes_AS_STRING(out)
+            memcpy(to, &self.log.plugin_n, 4)
+            memcpy(to + 4, &self.log.tag_n, 4)
+            to += 8
+            for i in range(self.log.plugin_n):
+                n = strlen(self.log.plugins[i])
+                memcpy(to, &n, 4)
+                memcpy(to + 4, self.log.plugins[i], n)
+                to += 4 + n
             for i in range(self.log.tag_n):
                 t = &self.log.tags[i]
-                plugin = None if t.plugin < 0 else self.log.plugins[t.plugin].decode("utf-8", "backslashreplace")
-                name = PyBytes_FromStringAndSize(t.name, t.len).decode("utf-8", "backslashreplace")
-                out.append((name, plugin, t.points.n, t.spans.n, t.whats, t.bytes, t.meta_offset, t.meta_length))
+                head[0] = t.len
+                head[1] = <uint32_t>(t.plugin + 1)
+                head[2] = t.whats
+                head[3] = t.points.n != 0
+                memcpy(to, head, sizeof(head))
+                memcpy(to + sizeof(head), t.name, t.len)
+                to += sizeof(head) + t.len
             return out
         finally:
             self.release()
@@ -347,56 +489,89 @@ cdef class EventLog:
     cdef tuple cuts_of(self, pb_column *c):
         return (c.restarts_seen, [(c.cuts[i].at, c.cuts[i].below, c.cuts[i].restart) for i in range(c.cut_n)])
 
-    def point_columns(self, uint32_t tag) -> tuple:
-        """(steps int64, wall times float64, values float64, cuts) of the tag with this index, as bytearrays."""
+    def point_columns(self, uint32_t tag, uint64_t start=0) -> tuple:
+        """(steps int64, wall times float64, values float64, cuts) of the tag with this index, as bytearrays; with
+        `start`, without the points before that one."""
         cdef pb_column *c
+        cdef uint64_t n
+        cdef int lost = 0
         self.acquire()
+        cdef uint64_t generation = self.log.generation
         try:
             if tag >= self.log.tag_n:
                 raise IndexError(tag)
             c = &self.log.tags[tag].points
-            step = PyByteArray_FromStringAndSize(NULL, c.n * 8)
-            wall = PyByteArray_FromStringAndSize(NULL, c.n * 8)
-            value = PyByteArray_FromStringAndSize(NULL, c.n * 8)
-            pb_copy_points(c, <int64_t *>PyByteArray_AS_STRING(step), <double *>PyByteArray_AS_STRING(wall),
-                           <double *>PyByteArray_AS_STRING(value))
-            return step, wall, value, self.cuts_of(c)
+            lost = start < c.stored_n and not self.fetched(c, sizeof(pb_point))
+            if not lost:
+                n = c.n - start if start < c.n else 0
+                step = PyByteArray_FromStringAndSize(NULL, n * 8)
+                wall = PyByteArray_FromStringAndSize(NULL, n * 8)
+                value = PyByteArray_FromStringAndSize(NULL, n * 8)
+                if n:
+                    pb_copy_points(c, start - c.stored_n, <int64_t *>PyByteArray_AS_STRING(step),
+                                   <double *>PyByteArray_AS_STRING(wall), <double *>PyByteArray_AS_STRING(value))
+                return step, wall, value, self.cuts_of(c)
         finally:
             self.release()
+        self.reload(generation)
 
     def span_columns(self, uint32_t tag) -> tuple:
         """(steps int64, wall times float64, offsets uint64, lengths uint32, what uint32, cuts), as bytearrays."""
         cdef pb_column *c
         self.acquire()
+        cdef uint64_t generation = self.log.generation
         try:
             if tag >= self.log.tag_n:
                 raise IndexError(tag)
             c = &self.log.tags[tag].spans
-            step = PyByteArray_FromStringAndSize(NULL, c.n * 8)
-            wall = PyByteArray_FromStringAndSize(NULL, c.n * 8)
-            offset = PyByteArray_FromStringAndSize(NULL, c.n * 8)
-            length = PyByteArray_FromStringAndSize(NULL, c.n * 4)
-            what = PyByteArray_FromStringAndSize(NULL, c.n * 4)
-            pb_copy_spans(c, <int64_t *>PyByteArray_AS_STRING(step), <double *>PyByteArray_AS_STRING(wall),
-                          <uint64_t *>PyByteArray_AS_STRING(offset), <uint32_t *>PyByteArray_AS_STRING(length),
-                          <uint32_t *>PyByteArray_AS_STRING(what))
-            return step, wall, offset, length, what, self.cuts_of(c)
+            if self.fetched(c, sizeof(pb_span)):
+                step = PyByteArray_FromStringAndSize(NULL, c.n * 8)
+                wall = PyByteArray_FromStringAndSize(NULL, c.n * 8)
+                offset = PyByteArray_FromStringAndSize(NULL, c.n * 8)
+                length = PyByteArray_FromStringAndSize(NULL, c.n * 4)
+                what = PyByteArray_FromStringAndSize(NULL, c.n * 4)
+                pb_copy_spans(c, <int64_t *>PyByteArray_AS_STRING(step), <double *>PyByteArray_AS_STRING(wall),
+                              <uint64_t *>PyByteArray_AS_STRING(offset), <uint32_t *>PyByteArray_AS_STRING(length),
+                              <uint32_t *>PyByteArray_AS_STRING(what))
+                return step, wall, offset, length, what, self.cuts_of(c)
         finally:
             self.release()
+        self.reload(generation)
 
     def stats(self, uint32_t tag) -> tuple:
         """(points, NaNs, infinities, min, max, last value, first and last wall time,
         first, last, least and greatest step) of a tag's points."""
         cdef pb_stats s
+        cdef int there = 0
         self.acquire()
+        cdef uint64_t generation = self.log.generation
         try:
             if tag >= self.log.tag_n:
                 raise IndexError(tag)
-            pb_point_stats(&self.log.tags[tag].points, &s)
+            there = self.fetched(&self.log.tags[tag].points, sizeof(pb_point))
+            if there:
+                pb_point_stats(&self.log.tags[tag].points, &s)
         finally:
             self.release()
+        if not there:
+            self.reload(generation)
         return (s.n, s.nan, s.inf, s.min, s.max, s.last, s.first_wall, s.last_wall,
                 s.first_step, s.last_step, s.min_step, s.max_step)
+
+
+def tags_of(bytes shape not None) -> list:
+    """(name, plugin or None, kinds of span as bits, whether it has points) of each tag of a shape."""
+    plugin_n, tag_n = struct.unpack_from("<2I", shape)
+    at, plugins, out = 8, [None], []
+    for _ in range(plugin_n):
+        (n,) = struct.unpack_from("<I", shape, at)
+        plugins.append(shape[at + 4 : at + 4 + n].decode("utf-8", "backslashreplace"))
+        at += 4 + n
+    for _ in range(tag_n):
+        n, plugin, whats, points = struct.unpack_from("<4I", shape, at)
+        out.append((shape[at + 16 : at + 16 + n].decode("utf-8", "backslashreplace"), plugins[plugin], whats, bool(points)))
+        at += 16 + n
+    return out
 
 
 cdef class Batch:

@@ -44,9 +44,11 @@ static ssize_t read_at(int fd, uint8_t *to, size_t n, uint64_t offset) {
 static int rewritten(const pb_log *log, int fd, const struct stat *st) {
     if (!log->offset) return 0;
     if (log->dev != st->st_dev || log->ino != st->st_ino || (uint64_t)st->st_size < log->offset) return 1;
-    uint8_t now[sizeof log->seal];
+    uint8_t now[sizeof log->opening];
     return read_at(fd, now, log->seal_n, log->offset - log->seal_n) != (ssize_t)log->seal_n ||
-           memcmp(now, log->seal, log->seal_n) != 0;
+           memcmp(now, log->seal, log->seal_n) != 0 ||
+           read_at(fd, now, log->opening_n, 0) != (ssize_t)log->opening_n ||
+           memcmp(now, log->opening, log->opening_n) != 0;
 }
 
 static void read_new(pb_log *log, int fd, uint64_t size, pb_scratch *scratch) {
@@ -92,7 +94,8 @@ static void read_new(pb_log *log, int fd, uint64_t size, pb_scratch *scratch) {
     }
 }
 
-void pb_load(pb_log *log, const char *path, pb_scratch *scratch) {
+/* The caller holds log->loading. */
+static void load(pb_log *log, const char *path, pb_scratch *scratch) {
     struct stat st;
     log->error = 0;
     /* O_NONBLOCK: a pipe with this name must not hold us. */
@@ -117,6 +120,23 @@ void pb_load(pb_log *log, const char *path, pb_scratch *scratch) {
         read_new(log, fd, log->size, scratch);
     }
     close(fd);
+}
+
+void pb_load(pb_log *log, const char *path, pb_scratch *scratch) {
+    pthread_mutex_lock(&log->loading);
+    load(log, path, scratch);
+    pthread_mutex_unlock(&log->loading);
+}
+
+void pb_reload(pb_log *log, const char *path, uint64_t generation, pb_scratch *scratch) {
+    pthread_mutex_lock(&log->loading);
+    if (log->generation == generation) {
+        pthread_mutex_lock(&log->lock);
+        pb_log_reset(log, log->version_at_start, log->most_recent_at_start);
+        pthread_mutex_unlock(&log->lock);
+        load(log, path, scratch);
+    }
+    pthread_mutex_unlock(&log->loading);
 }
 
 void pb_batch_work(pb_batch *batch) {

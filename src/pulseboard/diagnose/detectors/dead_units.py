@@ -12,6 +12,10 @@ from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.roles import words_of
 
+_LOOKED_AT = frozenset({"activation", "activations", "relu", "gradients", "gradient", "grad"})
+# Rows of tokens that no batch had get no gradient, and are alive.
+_LOOKED_UP = frozenset({"embed", "embedding", "embeddings", "embedder", "emb", "wte", "wpe"})
+
 
 @detector(id="dead-units", reads="dead.units|histograms")
 def dead_units(case: Case) -> Iterator[Finding]:
@@ -23,7 +27,8 @@ def dead_units(case: Case) -> Iterator[Finding]:
         if len(values) >= 3:
             shares[track.tag] = float(np.median(values[-5:])) / (100.0 if track.high > 1.0 else 1.0)
     for tag, histograms in case.histograms.items():
-        if words_of(tag).rest & {"activation", "activations", "relu", "gradients", "gradient", "grad"} and histograms:
+        words = words_of(tag).rest
+        if words & _LOOKED_AT and not words & _LOOKED_UP and histograms:
             share = min(_zeros(one) for one in histograms[-3:])
             if len(histograms) >= 2:
                 shares[tag] = share

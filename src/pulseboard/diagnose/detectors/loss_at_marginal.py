@@ -33,6 +33,9 @@ def loss_at_marginal(case: Case) -> Iterator[Finding]:
     # Where all answers are equally frequent this is the loss of a guess, which has a finding of its own.
     if guess is not None and abs(guess - entropy) < case.limit("loss-at-marginal", "apart") * guess:
         return
+    # A loss that began far above a guess is still on its way down, and passes here.
+    if guess is not None and float(loss.head.values[0]) > 1.5 * guess:
+        return
     line = trend(last)
     if line is not None and line.p_falling < 1e-4 and line.start - line.end > 0.03 * level:
         return

@@ -13,7 +13,7 @@ from pulseboard.diagnose.detector import detector
 
 @detector(id="val-below-train", reads=("train.loss", "val.loss"))
 def val_below_train(case: Case) -> Iterator[Finding]:
-    """Info: dropout, augmentation and averages over an epoch do the same."""
+    """Info, since dropout and augmentation do the same; a warning where the configuration says that there is none."""
     train = case.need("train.loss", points=16)
     steps, values = train.points(most=512)
     limit = case.limit("val-below-train", "share")
@@ -29,7 +29,9 @@ def val_below_train(case: Case) -> Iterator[Finding]:
             continue
         yield case.finding(
             "val-below-train",
-            "info",
+            "warning"
+            if case.context.dropout == 0.0 and share >= case.limit("val-below-train", "warning_share")
+            else "info",
             track,
             f"{track.tag} is {100 * share:.0f} % below {train.tag} in the second half of the run.",
             first_step=int(at[later][0]),

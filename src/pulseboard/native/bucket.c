@@ -1,0 +1,289 @@
+/* Pyramids of extents, and columns of pixels put together from them. */
+#include "bucket.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/* ---------- extents */
+
+static const pb_extent NOTHING = {.min = INFINITY, .max = -INFINITY};
+
+static inline void add_value(pb_extent *e, double v, uint64_t at) {
+    if (__builtin_expect(!isfinite(v), 0)) {
+        if (isnan(v)) e->nan++;
+        else e->inf++;
+        return;
+    }
+    if (!e->finite) e->at_first = at;
+    e->at_last = at;
+    if (v < e->min) e->min = v, e->at_min = at;
+    if (v > e->max) e->max = v, e->at_max = at;
+    e->sum += v;
+    e->finite++;
+}
+
+static inline void add_extent(pb_extent *e, const pb_extent *other) {
+    e->nan += other->nan;
+    e->inf += other->inf;
+    if (!other->finite) return;
+    if (!e->finite) e->at_first = other->at_first;
+    e->at_last = other->at_last;
+    if (other->min < e->min) e->min = other->min, e->at_min = other->at_min;
+    if (other->max > e->max) e->max = other->max, e->at_max = other->at_max;
+    e->sum += other->sum;
+    e->finite += other->finite;
+}
+
+/* Two values at a time, where the machine has instructions for it: SSE2 or NEON, which are part of every 64-bit x86 and
+ * ARM. Elsewhere the compiler makes two of each. `least` and `most` keep their second operand where the first is NaN. */
+typedef double two __attribute__((vector_size(16)));
+
+static inline two load_two(const double *p) {
+    two v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline two least(two v, two w) {
+#ifdef __SSE2__
+    return (two)_mm_min_pd((__m128d)v, (__m128d)w);
+#else
+    return (two){v[0] < w[0] ? v[0] : w[0], v[1] < w[1] ? v[1] : w[1]};
+#endif
+}
+
+static inline two most(two v, two w) {
+#ifdef __SSE2__
+    return (two)_mm_max_pd((__m128d)v, (__m128d)w);
+#else
+    return (two){v[0] > w[0] ? v[0] : w[0], v[1] > w[1] ? v[1] : w[1]};
+#endif
+}
+
+/* Where all values are finite, which they nearly always are. 0, and nothing done, where they are not. */
+static int add_finite(pb_extent *e, const double *values, uint64_t from, uint64_t to) {
+    /* Two of each, so that one does not wait for the other. */
+    two low = {INFINITY, INFINITY}, high = -low, total = {0, 0}, wrong = {0, 0};
+    two low2 = low, high2 = high, total2 = total, wrong2 = wrong;
+    uint64_t i = from;
+    for (; i + 4 <= to; i += 4) {
+        two v = load_two(values + i), w = load_two(values + i + 2);
+        low = least(v, low);
+        low2 = least(w, low2);
+        high = most(v, high);
+        high2 = most(w, high2);
+        total += v;
+        total2 += w;
+        wrong += v - v; /* NaN for what is not finite, and it stays */
+        wrong2 += w - w;
+    }
+    low = least(low2, low);
+    high = most(high2, high);
+    total += total2;
+    wrong += wrong2;
+    double min = low[0] < low[1] ? low[0] : low[1], max = high[0] > high[1] ? high[0] : high[1];
+    double sum = total[0] + total[1], nothing = wrong[0] + wrong[1];
+    for (; i < to; i++) {
+        double v = values[i];
+        min = v < min ? v : min;
+        max = v > max ? v : max;
+        sum += v;
+        nothing += v - v;
+    }
+    if (nothing != 0) return 0;
+    if (min < e->min) {
+        for (i = from; values[i] != min;) i++;
+        e->min = min;
+        e->at_min = i;
+    }
+    if (max > e->max) {
+        for (i = from; values[i] != max;) i++;
+        e->max = max;
+        e->at_max = i;
+    }
+    if (!e->finite) e->at_first = from;
+    e->at_last = to - 1;
+    e->sum += sum;
+    e->finite += to - from;
+    return 1;
+}
+
+static void add_values(pb_extent *e, const double *values, uint64_t from, uint64_t to) {
+    if (from >= to || add_finite(e, values, from, to)) return;
+    for (uint64_t i = from; i < to; i++) add_value(e, values[i], i);
+}
+
+/* ---------- pyramids */
+
+void pb_pyramid_free(pb_pyramid *p) {
+    for (int k = 0; k < PB_LEVELS; k++) free(p->level[k]);
+    memset(p, 0, sizeof *p);
+}
+
+static int reserve(pb_pyramid *p, int k, uint64_t n) {
+    if (n <= p->level_cap[k]) return 1;
+    uint64_t cap = p->level_cap[k] + p->level_cap[k] / 4;
+    if (cap < n) cap = n;
+    pb_extent *level = realloc(p->level[k], cap * sizeof *level);
+    if (!level) return 0;
+    p->level[k] = level;
+    p->level_cap[k] = cap;
+    return 1;
+}
+
+int pb_pyramid_extend(pb_pyramid *p, const double *values, uint64_t n) {
+    uint64_t whole = n;
+    /* Room first, so that running out of memory changes nothing. */
+    for (int k = 0; k < PB_LEVELS && (whole /= PB_FAN); k++)
+        if (!reserve(p, k, whole)) return 0;
+    whole = n / PB_FAN;
+    for (uint64_t i = p->level_n[0]; i < whole; i++) {
+        pb_extent e = NOTHING;
+        add_values(&e, values, i * PB_FAN, (i + 1) * PB_FAN);
+        p->level[0][i] = e;
+    }
+    if (whole > p->level_n[0]) p->level_n[0] = whole;
+    for (int k = 1; k < PB_LEVELS && (whole /= PB_FAN); k++) {
+        for (uint64_t i = p->level_n[k]; i < whole; i++) {
+            pb_extent e = NOTHING;
+            for (uint64_t j = i * PB_FAN; j < (i + 1) * PB_FAN; j++) add_extent(&e, &p->level[k - 1][j]);
+            p->level[k][i] = e;
+        }
+        if (whole > p->level_n[k]) p->level_n[k] = whole;
+    }
+    p->n = n;
+    return 1;
+}
+
+uint64_t pb_pyramid_bytes(const pb_pyramid *p) {
+    uint64_t sum = 0;
+    for (int k = 0; k < PB_LEVELS; k++) sum += p->level_cap[k] * sizeof(pb_extent);
+    return sum;
+}
+
+/* Blocks [from, to) of level k, through the greatest blocks inside them; from left to right, so that first and last
+ * come out right. */
+static void add_blocks(const pb_pyramid *p, int k, uint64_t from, uint64_t to, pb_extent *e) {
+    uint64_t above_from = (from + PB_FAN - 1) / PB_FAN, above_to = to / PB_FAN;
+    if (k + 1 < PB_LEVELS && above_from < above_to) {
+        for (uint64_t i = from; i < above_from * PB_FAN; i++) add_extent(e, &p->level[k][i]);
+        add_blocks(p, k + 1, above_from, above_to, e);
+        from = above_to * PB_FAN;
+    }
+    for (uint64_t i = from; i < to; i++) add_extent(e, &p->level[k][i]);
+}
+
+void pb_extent_of(const pb_pyramid *p, const double *values, uint64_t from, uint64_t to, pb_extent *out) {
+    *out = NOTHING;
+    uint64_t first = (from + PB_FAN - 1) / PB_FAN, end = to / PB_FAN;
+    if (p && end > p->level_n[0]) end = p->level_n[0];
+    if (!p || first >= end) {
+        add_values(out, values, from, to);
+        return;
+    }
+    add_values(out, values, from, first * PB_FAN);
+    add_blocks(p, 0, first, end, out);
+    add_values(out, values, end * PB_FAN, to);
+}
+
+/* ---------- columns */
+
+uint64_t pb_place(const double *x, double origin, uint64_t from, uint64_t to, uint64_t guess, double edge, int after) {
+    uint64_t low = from, high = to, leap = 1;
+#define BEFORE(i) (after ? x[i] - origin <= edge : x[i] - origin < edge)
+    /* By leaps away from the guess, until the place lies between two of them; then by halves. */
+    if (guess > from && guess <= to && !BEFORE(guess - 1)) {
+        high = guess - 1;
+        while (high - low >= leap && !BEFORE(high - leap)) {
+            high -= leap;
+            leap *= 2;
+        }
+        if (high - low > leap) low = high - leap + 1;
+    } else if (guess >= from && guess < to) {
+        low = guess;
+        while (to - low > leap && BEFORE(low + leap - 1)) {
+            low += leap;
+            leap *= 2;
+        }
+        if (to - low > leap) high = low + leap - 1;
+    }
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (BEFORE(middle)) low = middle + 1;
+        else high = middle;
+    }
+#undef BEFORE
+    return low;
+}
+
+void pb_axis_set(pb_axis *a, double low, double high, uint64_t columns, int logarithmic) {
+    *a = (pb_axis){.low = low, .high = high, .columns = low < high ? columns : 1, .logarithmic = logarithmic};
+    if (logarithmic) {
+        a->log_low = log(low);
+        a->log_high = log(high);
+    }
+}
+
+double pb_axis_edge(const pb_axis *a, uint64_t k) {
+    if (!k) return a->low;
+    if (k == a->columns) return a->high;
+    double part = (double)k / (double)a->columns;
+    /* Two products, not low + width * part: the width of two very large numbers may be no number. */
+    if (a->logarithmic) return exp(a->log_low * (1 - part) + a->log_high * part);
+    return a->low * (1 - part) + a->high * part;
+}
+
+/* The column of x, by the edges themselves: what rounding makes of the division is put right. */
+static uint64_t column_of(const pb_axis *a, double x) {
+    double part = a->logarithmic ? (log(x) - a->log_low) / (a->log_high - a->log_low)
+                                 : (x / 2 - a->low / 2) / (a->high / 2 - a->low / 2);
+    uint64_t k = 0, last = a->columns - 1;
+    if (part > 0) k = part >= 1 ? last : (uint64_t)(part * (double)a->columns);
+    if (k > last) k = last;
+    while (k > 0 && x < pb_axis_edge(a, k)) k--;
+    while (k < last && x >= pb_axis_edge(a, k + 1)) k++;
+    return k;
+}
+
+static inline uint32_t counted(uint64_t n) {
+    return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+static void write_row(const double *x, double origin, const double *values, const pb_extent *e, uint64_t from,
+                      uint64_t to, pb_rows *rows, uint64_t row) {
+    int any = e->finite != 0;
+    rows->x[row] = x[from] - origin;
+    if (rows->x_last) rows->x_last[row] = x[to - 1] - origin;
+    if (rows->x_min) rows->x_min[row] = any ? x[e->at_min] - origin : NAN;
+    if (rows->x_max) rows->x_max[row] = any ? x[e->at_max] - origin : NAN;
+    if (rows->first) rows->first[row] = any ? values[e->at_first] : NAN;
+    if (rows->min) rows->min[row] = any ? e->min : NAN;
+    if (rows->max) rows->max[row] = any ? e->max : NAN;
+    if (rows->last) rows->last[row] = any ? values[e->at_last] : NAN;
+    if (rows->mean) rows->mean[row] = any ? e->sum / (double)e->finite : NAN;
+    if (rows->count) rows->count[row] = counted(to - from);
+    if (rows->nan) rows->nan[row] = counted(e->nan);
+    if (rows->inf) rows->inf[row] = counted(e->inf);
+    if (rows->at_last) rows->at_last[row] = any ? e->at_last : UINT64_MAX;
+}
+
+uint64_t pb_bucket(const pb_axis *a, const double *x, double origin, const double *values, const pb_pyramid *p,
+                   uint64_t from, uint64_t to, pb_rows *rows) {
+    uint64_t row = 0, width = 0;
+    while (from < to) {
+        uint64_t k = column_of(a, x[from] - origin);
+        /* Points are mostly spaced evenly: this column is as wide as the one before. */
+        uint64_t guess = width < to - from ? from + (width ? width : 1) : to;
+        uint64_t end = k + 1 >= a->columns ? to : pb_place(x, origin, from + 1, to, guess, pb_axis_edge(a, k + 1), 0);
+        pb_extent e;
+        pb_extent_of(p, values, from, end, &e);
+        write_row(x, origin, values, &e, from, end, rows, row++);
+        width = end - from;
+        from = end;
+    }
+    return row;
+}

@@ -1,0 +1,230 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, freethreading_compatible=True
+# uses: bucket.c smooth.c
+"""The kernel's face for charts: series in, columns of pixels and smoothed series out.
+
+As thin as kernel.pyx: the work is in bucket.c and smooth.c, with the GIL released. Series come in as any
+contiguous buffer of float64; columns go out as bytearrays that numpy wraps without copying.
+"""
+
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
+from libc.stdint cimport uint32_t, uint64_t
+
+cdef extern from "bucket.h" nogil:
+    ctypedef struct pb_pyramid:
+        uint64_t n
+    ctypedef struct pb_extent:
+        double min
+        double max
+        double sum
+        uint64_t at_first
+        uint64_t at_last
+        uint64_t at_min
+        uint64_t at_max
+        uint64_t finite
+        uint64_t nan
+        uint64_t inf
+    ctypedef struct pb_axis:
+        uint64_t columns
+    ctypedef struct pb_rows:
+        double *x
+        double *x_last
+        double *x_min
+        double *x_max
+        double *first
+        double *min
+        double *max
+        double *last
+        double *mean
+        uint32_t *count
+        uint32_t *nan
+        uint32_t *inf
+        uint64_t *at_last
+    void pb_pyramid_free(pb_pyramid *)
+    int pb_pyramid_extend(pb_pyramid *, const double *values, uint64_t n)
+    uint64_t pb_pyramid_bytes(const pb_pyramid *)
+    void pb_extent_of(const pb_pyramid *, const double *values, uint64_t, uint64_t, pb_extent *)
+    uint64_t pb_place(const double *x, double origin, uint64_t, uint64_t, uint64_t guess, double edge, int after)
+    void pb_axis_set(pb_axis *, double low, double high, uint64_t columns, int logarithmic)
+    double pb_axis_edge(const pb_axis *, uint64_t k)
+    uint64_t pb_bucket(const pb_axis *, const double *x, double origin, const double *values, const pb_pyramid *,
+                       uint64_t, uint64_t, pb_rows *)
+
+cdef extern from "smooth.h" nogil:
+    ctypedef struct pb_debiased:
+        double last
+        uint64_t taken
+    ctypedef struct pb_faded:
+        double sum
+        double weights
+        double x
+        uint64_t taken
+    void pb_smooth_debiased(pb_debiased *, const double *values, uint64_t n, double weight, double *out)
+    void pb_smooth_faded(pb_faded *, const double *x, const double *values, uint64_t n, double weight, double unit,
+                         double *out)
+    int pb_smooth_gaussian(const double *values, uint64_t n, double sigma, double *out)
+    int pb_smooth_mean(const double *values, uint64_t n, uint64_t width, double *out)
+
+
+cdef class Pyramid:
+    """What blocks of a series' values come to, so that a column of any width costs little.
+
+    One thread extends it; others may use it only while none does.
+    """
+
+    cdef pb_pyramid pyramid
+
+    def __dealloc__(self):
+        pb_pyramid_free(&self.pyramid)
+
+    def extend(self, const double[::1] values not None) -> None:
+        """Take in what is new of a series that begins with all that was taken in before."""
+        cdef uint64_t n = values.shape[0]
+        cdef int done = 1
+        if n < self.pyramid.n:
+            raise ValueError("a series only grows; make a new pyramid for another one")
+        if n:
+            with nogil:
+                done = pb_pyramid_extend(&self.pyramid, &values[0], n)
+        if not done:
+            raise MemoryError("no memory for a pyramid")
+
+    @property
+    def points(self) -> int:
+        """Points taken in."""
+        return self.pyramid.n
+
+    @property
+    def held_bytes(self) -> int:
+        return pb_pyramid_bytes(&self.pyramid)
+
+
+def extent(const double[::1] values not None, Pyramid pyramid, uint64_t start, uint64_t end) -> tuple:
+    """(min, max, sum, indices of the first, last, least and greatest finite value, how many are finite, NaN, infinite)
+    of values[start:end]."""
+    cdef pb_extent e
+    if not start <= end <= <uint64_t>values.shape[0]:
+        raise IndexError((start, end))
+    if start == end:
+        return 0.0, 0.0, 0.0, 0, 0, 0, 0, 0, 0, 0
+    with nogil:
+        pb_extent_of(&pyramid.pyramid if pyramid is not None else NULL, &values[0], start, end, &e)
+    return e.min, e.max, e.sum, e.at_first, e.at_last, e.at_min, e.at_max, e.finite, e.nan, e.inf
+
+
+def places(const double[::1] x not None, double origin, double low, double high) -> tuple:
+    """(first index, index after the last) of the points with low <= x - origin <= high. x does not fall."""
+    cdef uint64_t n = x.shape[0], start = 0, end = 0
+    if n:
+        with nogil:
+            start = pb_place(&x[0], origin, 0, n, 0, low, 0)
+            end = pb_place(&x[0], origin, start, n, n, high, 1)
+    return start, end
+
+
+def edges(double low, double high, uint64_t columns, bint logarithmic) -> list:
+    """The edges of the columns: one more than there are columns. Where low is high there is one column."""
+    cdef pb_axis axis
+    pb_axis_set(&axis, low, high, columns, logarithmic)
+    return [pb_axis_edge(&axis, k) for k in range(axis.columns + 1)]
+
+
+def bucket(const double[::1] x not None, const double[::1] values not None, Pyramid pyramid, uint64_t start,
+           uint64_t end, *, double origin, double low, double high, uint64_t columns, bint logarithmic) -> tuple:
+    """Points start to end, put into columns of equal width from low to high.
+
+    A row for each column that has points: (x, x_last, x_min, x_max, first, min, max, last, mean: float64; count, nan,
+    inf: uint32; index of the last finite point: int64, -1 where there is none). x - origin does not fall, and lies
+    between low and high for these points.
+    """
+    cdef pb_axis axis
+    cdef pb_rows rows
+    cdef uint64_t n = 0
+    cdef uint64_t room = min(columns, end - start) if end > start else 0
+    if not start <= end <= <uint64_t>min(x.shape[0], values.shape[0]):
+        raise IndexError((start, end))
+    if not columns:
+        raise ValueError("a chart has at least one column")
+    out = [PyByteArray_FromStringAndSize(NULL, room * 8) for _ in range(9)]
+    counts = [PyByteArray_FromStringAndSize(NULL, room * 4) for _ in range(3)]
+    last = PyByteArray_FromStringAndSize(NULL, room * 8)
+    if not room:
+        return *out, *counts, last
+    rows.x = <double *>PyByteArray_AS_STRING(out[0])
+    rows.x_last = <double *>PyByteArray_AS_STRING(out[1])
+    rows.x_min = <double *>PyByteArray_AS_STRING(out[2])
+    rows.x_max = <double *>PyByteArray_AS_STRING(out[3])
+    rows.first = <double *>PyByteArray_AS_STRING(out[4])
+    rows.min = <double *>PyByteArray_AS_STRING(out[5])
+    rows.max = <double *>PyByteArray_AS_STRING(out[6])
+    rows.last = <double *>PyByteArray_AS_STRING(out[7])
+    rows.mean = <double *>PyByteArray_AS_STRING(out[8])
+    rows.count = <uint32_t *>PyByteArray_AS_STRING(counts[0])
+    rows.nan = <uint32_t *>PyByteArray_AS_STRING(counts[1])
+    rows.inf = <uint32_t *>PyByteArray_AS_STRING(counts[2])
+    rows.at_last = <uint64_t *>PyByteArray_AS_STRING(last)
+    with nogil:
+        pb_axis_set(&axis, low, high, columns, logarithmic)
+        n = pb_bucket(&axis, &x[0], origin, &values[0], &pyramid.pyramid if pyramid is not None else NULL, start, end,
+                      &rows)
+    for column in (*out, last):
+        del column[n * 8:]
+    for column in counts:
+        del column[n * 4:]
+    return *out, *counts, last
+
+
+def smooth_debiased(const double[::1] values not None, double weight, double[::1] out not None,
+                    tuple state=(0.0, 0)) -> tuple:
+    """TensorBoard's average of `values` into `out`, from the state that a call left for the points before."""
+    cdef pb_debiased s
+    cdef uint64_t n = values.shape[0]
+    _fits(values.shape[0], out.shape[0])
+    s.last, s.taken = state
+    if n:
+        with nogil:
+            pb_smooth_debiased(&s, &values[0], n, weight, &out[0])
+    return s.last, s.taken
+
+
+def smooth_faded(const double[::1] x not None, const double[::1] values not None, double weight, double unit,
+                 double[::1] out not None) -> None:
+    """The average whose past fades by weight^(distance in x / unit)."""
+    cdef pb_faded s
+    cdef uint64_t n = values.shape[0]
+    _fits(values.shape[0], out.shape[0])
+    _fits(values.shape[0], x.shape[0])
+    s.sum = s.weights = s.x = 0
+    s.taken = 0
+    if n:
+        with nogil:
+            pb_smooth_faded(&s, &x[0], &values[0], n, weight, unit, &out[0])
+
+
+def smooth_gaussian(const double[::1] values not None, double sigma, double[::1] out not None) -> None:
+    """A bell of this standard deviation, in points."""
+    cdef uint64_t n = values.shape[0]
+    cdef int done = 1
+    _fits(values.shape[0], out.shape[0])
+    if n:
+        with nogil:
+            done = pb_smooth_gaussian(&values[0], n, sigma, &out[0])
+    if not done:
+        raise MemoryError("no memory to smooth a series")
+
+
+def smooth_mean(const double[::1] values not None, uint64_t width, double[::1] out not None) -> None:
+    """The mean of the `width` points around each."""
+    cdef uint64_t n = values.shape[0]
+    cdef int done = 1
+    _fits(values.shape[0], out.shape[0])
+    if n:
+        with nogil:
+            done = pb_smooth_mean(&values[0], n, width, &out[0])
+    if not done:
+        raise MemoryError("no memory to smooth a series")
+
+
+cdef int _fits(Py_ssize_t points, Py_ssize_t room) except -1:
+    if points != room:
+        raise ValueError(f"as much room as points: {points} points, room for {room}")
+    return 0

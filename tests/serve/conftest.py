@@ -1,0 +1,34 @@
+"""Servers for tests, and what they show."""
+
+import pytest
+from servers import a_server, start_server, write_everything
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Start servers; they end with the test."""
+    started = []
+
+    def start(*arguments, loaded=True, env=None):
+        options = [] if "--port" in arguments else ["--port", "0"]
+        server = start_server(*arguments, *options, home=tmp_path, env=env)
+        started.append(server)
+        return server.wait_until_loaded() if loaded else server
+
+    yield start
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("logs") / "runs"
+    write_everything(directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def board(logs, tmp_path_factory):
+    """One server for all tests that only look."""
+    with a_server(logs, tmp_path_factory.mktemp("home")) as server:
+        yield server

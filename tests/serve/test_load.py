@@ -1,0 +1,34 @@
+"""Under load: many connections at once, no errors, and no memory that grows. `make bench` does it for a minute."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from log_directories import write_run
+
+LOAD = Path(__file__).resolve().parents[2] / "benchmarks" / "load.py"
+
+
+@pytest.fixture(scope="module")
+def load():
+    spec = importlib.util.spec_from_file_location("load", LOAD)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["load"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_sixty_four_connections_are_answered_without_errors_or_growth(serve, tmp_path, load):
+    names = [f"run{i:02}" for i in range(20)]
+    for name in names:
+        write_run(tmp_path / "logs" / name, *((step, 1.0 / (step + 1)) for step in range(2000)), tag="train/loss")
+    server = serve(tmp_path / "logs")
+    memory = psutil.Process(server.process.pid)
+    load.ask_for(server.port, names, secs=2.0, connections=64)
+    before = memory.memory_info().rss
+    told = load.ask_for(server.port, names, secs=4.0, connections=64)
+    assert told.errors == 0
+    assert told.answers > 200
+    assert memory.memory_info().rss < before * 1.2 + (16 << 20)

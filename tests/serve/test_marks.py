@@ -1,0 +1,101 @@
+"""User marks: kept between servers, never in the log, and never lost to each other."""
+
+import json
+import multiprocessing
+
+import pytest
+from log_directories import write_run
+
+from pulseboard.serve.marks import MarksFile, MarksNotKept
+
+MARK = {"name": "the good one", "color": "#ff0000", "hidden": True, "note": "*", "tags": ["x"], "pinned": True}
+
+
+def put(server, **marks):
+    return server.api("marks", {"marks": marks}, method="PUT")
+
+
+def test_marks_outlast_the_server_and_stay_out_of_the_log(serve, tmp_path):
+    logs = tmp_path / "logs"
+    write_run(logs / "a")
+    write_run(logs / "b")
+    before = sorted(path.name for path in logs.rglob("*"))
+    server = serve(logs)
+    assert put(server, a={**MARK, "expected": ["loss-spike"]}).json["marks"]["a"]["expected"] == ["loss-spike"]
+    server.stop()
+    again = serve(logs)
+    assert again.api("marks").json == {"marks": {"a": {**MARK, "expected": ["loss-spike"]}}}
+    runs = {run["name"]: run["marks"] for run in again.api("runs").json["runs"]}
+    assert (runs["a"]["name"], runs["b"]) == ("the good one", None)
+    assert sorted(path.name for path in logs.rglob("*")) == before
+
+
+def test_a_runs_marks_are_the_same_however_it_is_reached(serve, tmp_path):
+    write_run(tmp_path / "logs" / "sweep" / "a")
+    put(serve(tmp_path / "logs"), **{"sweep/a": {"pinned": True}})
+    assert serve(tmp_path / "logs" / "sweep").api("marks").json == {"marks": {"a": {"pinned": True}}}
+    assert serve(f"mine:{tmp_path / 'logs'}").api("marks").json == {"marks": {"mine/sweep/a": {"pinned": True}}}
+
+
+def test_setting_marks_replaces_those_of_the_run_and_leaves_others(board):
+    put(board, plain=MARK, rich={"pinned": True})
+    assert put(board, plain={"hidden": True}).json["marks"] == {"plain": {"hidden": True}, "rich": {"pinned": True}}
+    assert put(board, plain=None, rich={}).json["marks"] == {}
+
+
+def test_marks_are_exported_as_a_file(board):
+    assert "attachment" in board.api("marks?download=1").headers["content-disposition"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"marks": []},
+        {"marks": {"plain": {"nonsense": 1}}},
+        {"marks": {"plain": {"pinned": "yes"}}},
+        {"marks": {"plain": {"tags": ["x"] * 1000}}},
+        {"marks": {"plain": {"note": "x" * 100_000}}},
+        {"marks": {"plain": {"name": "\ud800"}}},
+    ],
+)
+def test_marks_that_are_none_are_refused(board, body):
+    assert board.api("marks", body, method="PUT").status == 400
+
+
+def test_marks_on_a_run_that_is_not_there_are_refused(board):
+    assert put(board, nobody={"pinned": True}).status == 404
+
+
+def _mark(path, name):
+    file = MarksFile(path)
+    for i in range(20):
+        file.set({f"/logs/{name}/{i}": {"pinned": True}})
+
+
+def test_two_servers_lose_nothing_of_each_others(tmp_path):
+    path = tmp_path / "marks.json"
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_mark, args=(path, name)) for name in "ab"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert len(MarksFile(path).all()) == 40
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"marks": 1}', b"\xff\xfe", b"[" * 100_000])
+def test_a_damaged_file_is_put_aside_and_never_overwritten(tmp_path, damage):
+    path = tmp_path / "marks.json"
+    path.write_bytes(damage)
+    file = MarksFile(path)
+    assert file.of("/logs/a") is None
+    file.set({"/logs/a": {"pinned": True}})
+    assert json.loads(path.read_text())["marks"] == {"/logs/a": {"pinned": True}}
+    assert (tmp_path / "marks.damaged.json").read_bytes() == damage
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(MarksNotKept, match="could not be kept"):
+        MarksFile(tmp_path / "file" / "marks.json").set({"/a": {"pinned": True}})

@@ -1,0 +1,172 @@
+"""Real servers: processes of their own, with their marks and cache in a directory of the test's."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+from log_directories import write_run
+
+import pulseboard as pb
+
+
+@dataclass
+class Answer:
+    """What came back, errors too."""
+
+    status: int
+    headers: dict
+    body: bytes
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def error(self):
+        return self.json["error"]["what"]
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *args):
+        return None
+
+
+_opener = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler({}))
+
+
+@dataclass
+class Server:
+    """A running server."""
+
+    process: subprocess.Popen
+    url: str
+    token: str | None
+    said: list = field(default_factory=list)
+
+    @property
+    def port(self):
+        return int(re.search(r":(\d+)/", self.url)[1])
+
+    def ask(self, path, body=None, *, method=None, headers=None, token=None, timeout=30):
+        """One request; `path` is below the server's address."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data=data, method=method)
+        if data is not None:
+            request.add_header("content-type", "application/json")
+        token = token or self.token
+        if token:
+            request.add_header("authorization", f"Bearer {token}")
+        for name, value in (headers or {}).items():
+            request.add_header(name, value)
+        try:
+            with _opener.open(request, timeout=timeout) as answer:
+                return Answer(answer.status, dict(answer.headers), answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return Answer(error.code, dict(error.headers), error.read())
+
+    def api(self, path, body=None, **options):
+        """One request of the interface."""
+        return self.ask(f"api/{path}", body, **options)
+
+    def window(self, runs, tags, **options):
+        """Series by (run, tag): what their headers say, and their columns."""
+        answer = self.api("window", {"runs": runs, "tags": tags, **options})
+        assert answer.status == 200, answer.body
+        return read_columns(answer.body)
+
+    def wait_until_loaded(self):
+        wait_for(lambda: self.api("status").json["loading"] is None)
+        return self
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+def wait_for(what, *, secs=20.0):
+    """Until `what()` is true."""
+    end = time.monotonic() + secs
+    while not what():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def read_columns(data):
+    """Binary columns, read as the contract has them."""
+    assert data[:4] == b"PBC1"
+    length = int.from_bytes(data[4:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    start = (8 + length + 7) // 8 * 8
+    found = {}
+    for series in header["series"]:
+        columns = {}
+        for name, (offset, count, kind) in series.pop("columns").items():
+            assert offset % 8 == 0
+            columns[name] = np.frombuffer(data, f"<{kind}", count, start + offset)
+        found[series.get("run", series.get("group")), series["tag"]] = (series, columns)
+    return found
+
+
+def start_server(*arguments, home, env=None):
+    """`pulseboard …` in a process of its own, waited for until it says where it is."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pulseboard", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={
+            **{k: v for k, v in os.environ.items() if k not in ("SSH_CONNECTION", "PULSEBOARD_TOKEN")},
+            "PULSEBOARD_DATA_DIR": str(home / "data"),
+            "XDG_CACHE_HOME": str(home / "cache"),
+            **(env or {}),
+        },
+    )
+    said = []
+    while line := process.stdout.readline():
+        said.append(line)
+        if found := re.search(r"is at (\S+)", line):
+            url, _, token = found[1].partition("?token=")
+            url = url.replace(re.search(r"//(.*):\d+", url)[1], "127.0.0.1")
+            return Server(process, url, token or None, said)
+    raise AssertionError(f"no server: {''.join(said)}{process.stderr.read()}")
+
+
+@contextmanager
+def a_server(directory, home, *arguments):
+    server = start_server(directory, "--port", "0", *arguments, home=home)
+    try:
+        yield server.wait_until_loaded()
+    finally:
+        server.stop()
+
+
+def write_everything(directory):
+    """Two runs: one that a plain writer left, one with every kind of value."""
+    write_run(directory / "plain", *((step, 1 / (step + 1)) for step in range(5000)))
+    with pb.init(dir=directory, run_id="rich", telemetry_secs=0, strict=True, config={"depth": 3}) as run:
+        for step in range(20):
+            run.log({"loss": 0.5 + step, "odd": [float("nan"), float("inf"), 1.0][step % 3]}, step=step)
+            run.histogram("weights", np.linspace(-1, 1 + step, 200), step=step)
+        run.image("samples", np.zeros((3, 4, 6)))
+        run.audio("speech", np.zeros(100))
+        run.text(
+            "notes", "# Title\n\n<script>alert(1)</script> [x](javascript:alert(1)) ![i](http://far/x.png) **bold**"
+        )
+        run.hparams({"lr": 0.1})

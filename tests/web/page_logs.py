@@ -1,0 +1,144 @@
+"""Logs for looking at: a handful of runs with every kind of value in them, and large or hostile sets of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import pulseboard as pb
+from pulseboard import SummaryWriter
+
+HOSTILE_NAMES = (
+    "<img src=x onerror=alert(1)>",
+    "quotes \" and ' and `",
+    "emoji 🦊 and العربية",
+    "long " + "name " * 40,
+    "a&b=c#d%20e",
+)
+HOSTILE_TAGS = (
+    "<script>alert(1)</script>/loss",
+    "tag with \"quotes\" and 'more'",
+    "emoji 🦊/лосс",
+    "long/" + "t" * 495,
+    "a&b=c#d%20e",
+)
+
+
+def write_gallery(directory: Path, *, steps: int = 600) -> Path:
+    """Runs a reader could have: two learning rates with three seeds each, one that diverges, one that was resumed."""
+    for rate in (1e-3, 3e-4):
+        for seed in range(3):
+            _train(directory, f"base-lr{rate:g}-seed{seed}", rate=rate, seed=seed, steps=steps)
+    _train(directory, "overfit", rate=3e-4, seed=7, steps=steps, overfits=True)
+    _train(directory, "diverged", rate=0.1, seed=3, steps=steps, diverges_at=steps // 2)
+    _resumed(directory, steps=steps)
+    _samples(directory, steps=steps)
+    return directory
+
+
+def _train(
+    directory: Path,
+    name: str,
+    *,
+    rate: float,
+    seed: int,
+    steps: int,
+    overfits: bool = False,
+    diverges_at: int | None = None,
+) -> None:
+    random = np.random.default_rng(seed)
+    config = {"lr": rate, "seed": seed, "optimizer": {"name": "adamw", "beta2": 0.95}, "layers": 4, "batch_size": 32}
+    with pb.init(dir=directory, run_id=name, config=config, report_to="tensorboard", telemetry_secs=0) as run:
+        for step in range(steps):
+            share = step / steps
+            loss = 0.4 + 2.6 * np.exp(-share * 5 * (rate / 3e-4) ** 0.25) + 0.06 * random.standard_normal()
+            norm = 0.8 + 0.5 * np.exp(-share * 4) + 0.15 * abs(random.standard_normal())
+            if diverges_at is not None and step > diverges_at:
+                loss *= 1.05 ** (step - diverges_at)
+                norm *= 1.06 ** (step - diverges_at)
+                if step > diverges_at + 120:
+                    loss = norm = float("nan")
+            values = {
+                "train/loss": loss,
+                "train/grad_norm": norm,
+                "train/lr": rate * min(1.0, step / (steps * 0.1)) * (0.5 + 0.5 * np.cos(np.pi * share)),
+                "train/accuracy": 1 - np.exp(-share * 3) * 0.9 + 0.01 * random.standard_normal(),
+                "perf/tokens_per_sec": 52_000 + 900 * random.standard_normal() - (9000 if 0.6 < share < 0.7 else 0),
+                "perf/step_time": 0.31 + 0.01 * abs(random.standard_normal()),
+                "gpu/0/memory_used": 31e9 + 4e8 * share,
+                "gpu/0/utilization": 93 + 3 * random.standard_normal(),
+            }
+            if step % 20 == 0:
+                gap = 1.6 * max(0.0, share - 0.25) if overfits else 0.05
+                values["val/loss"] = 0.45 + 2.6 * np.exp(-share * 5) + gap + 0.02 * random.standard_normal()
+                values["val/accuracy"] = 1 - np.exp(-share * 2.6) * 0.9 - gap * 0.1
+            run.log(values, step=step)
+            if step % (steps // 30) == 0 and seed == 0:
+                for layer in range(3):
+                    width = 0.4 + 0.8 * share + layer * 0.2
+                    run.histogram(f"weights/layer{layer}", random.standard_normal(2000) * width + share, step=step)
+        run.hparams({"lr": rate, "seed": seed, "optimizer": "adamw"}, {"val/loss": float(loss)})
+
+
+def _resumed(directory: Path, *, steps: int) -> None:
+    random = np.random.default_rng(11)
+    for sitting, (first, last) in enumerate([(0, int(steps * 0.6)), (int(steps * 0.45), steps)]):
+        with SummaryWriter(directory / "resumed", purge_step=first if sitting else None) as writer:
+            for step in range(first, last):
+                lift = 0.3 if sitting == 0 and step > steps * 0.45 else 0.0
+                loss = 0.5 + 2.4 * np.exp(-4 * step / steps) + lift + 0.05 * random.standard_normal()
+                writer.add_scalar("train/loss", loss, step)
+
+
+def _samples(directory: Path, *, steps: int) -> None:
+    """Pictures, sounds, texts and a graph."""
+    random = np.random.default_rng(5)
+    rows, columns = np.mgrid[0:64, 0:64] / 64
+    for name, hue in (("samples/a", 0.2), ("samples/b", 0.7)):
+        with SummaryWriter(directory / name) as writer:
+            for step in range(0, steps, steps // 6):
+                share = step / steps
+                picture = np.stack(
+                    [rows * share + hue * columns, columns * (1 - share), np.sin(rows * 9 * (share + hue)) ** 2]
+                )
+                noise = random.random((3, 64, 64)) * (1 - share) * 0.5
+                writer.add_image("samples/generated", np.clip(picture + noise, 0, 1), step)
+                writer.add_image("samples/target", np.clip(picture, 0, 1), step)
+                tone = np.sin(np.arange(8000) * (0.05 + 0.1 * share + hue * 0.1)) * 0.5
+                writer.add_audio("samples/speech", tone[None, :], step, sample_rate=8000)
+                writer.add_text(
+                    "samples/story",
+                    f"**Step {step}**: once upon a time there was a *model* that had learned {share:.0%}.\n\n"
+                    "| token | probability |\n|---|---|\n| once | 0.91 |\n| twice | 0.06 |\n\n"
+                    "<script>alert(1)</script>",
+                    step,
+                )
+                writer.add_scalar("train/loss", 1 + np.exp(-share) + hue, step)
+
+
+def write_many(directory: Path, *, runs: int, tags: int, points: int) -> Path:
+    """Many runs of the same tags."""
+    for number in range(runs):
+        random = np.random.default_rng(number)
+        with SummaryWriter(directory / f"sweep/run-{number:04d}") as writer:
+            curves = (
+                np.exp(-np.linspace(0, 4, points))[:, None]
+                + random.standard_normal((points, tags)) * 0.05
+                + number * 0.002
+            )
+            for step in range(points):
+                for tag in range(tags):
+                    writer.add_scalar(f"group{tag // 10}/metric{tag}", float(curves[step, tag]), step)
+    return directory
+
+
+def write_hostile(directory: Path) -> Path:
+    """Names that a page must show as text, whatever they look like."""
+    for number, (name, tag) in enumerate(zip(HOSTILE_NAMES, HOSTILE_TAGS, strict=True)):
+        with SummaryWriter(directory / name.replace("/", "_")[:200]) as writer:
+            for step in range(20):
+                writer.add_scalar(tag, step * (number + 1), step)
+                writer.add_scalar("shared/loss", 1 / (step + 1 + number), step)
+            writer.add_text("notes", "<img src=x onerror=alert(1)> [link](javascript:alert(1))", 0)
+    return directory

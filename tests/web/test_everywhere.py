@@ -1,0 +1,261 @@
+"""What holds on every tab: live data, keys, themes, sizes, names of any kind, a server that goes and comes."""
+
+import re
+from pathlib import Path
+
+import pytest
+from servers import a_server, start_server
+from web.page_logs import HOSTILE_NAMES, HOSTILE_TAGS, write_gallery
+from web.waiting import until
+
+from pulseboard import SummaryWriter
+
+TABS = [
+    *("health", "scalars", "timeseries", "distributions", "histograms", "text"),
+    *("images", "audio", "hparams", "system", "graph", "compare"),
+]
+CARD = "article.scalar canvas"
+AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
+
+
+def last_value(page):
+    return page.locator(".legend .value").first.inner_text()
+
+
+def test_points_arrive_by_themselves_until_paused(look, tmp_path):
+    writer = SummaryWriter(tmp_path / "runs" / "one")
+    writer.add_scalar("loss", 1.0, 0)
+    writer.flush()
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = look.at(server, "#scalars&smoothing=0", wait=CARD)
+        page.locator(".live", has_text="Live").wait_for()
+        writer.add_scalar("loss", 0.125, 1)
+        writer.flush()
+        until(page, "document.querySelector('.legend .value').innerText === '0.125'")
+        page.keyboard.press("p")
+        page.locator(".live", has_text="Paused").wait_for()
+        writer.add_scalar("loss", 0.5, 2)
+        writer.flush()
+        page.wait_for_timeout(2500)
+        assert last_value(page) == "0.125"
+        page.keyboard.press("p")
+        until(page, "document.querySelector('.legend .value').innerText === '0.5'")
+    writer.close()
+
+
+def test_a_new_run_and_a_new_tag_appear_by_themselves(look, tmp_path):
+    with SummaryWriter(tmp_path / "runs" / "one") as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = look.at(server, "#scalars", wait=CARD)
+        with SummaryWriter(tmp_path / "runs" / "two") as writer:
+            writer.add_scalar("accuracy", 0.5, 0)
+        page.locator(".pick .name", has_text="two").wait_for()
+        page.locator("article[data-tag='accuracy'] canvas").wait_for()
+
+
+def test_a_server_that_goes_away_and_returns_is_caught_up_with(look, tmp_path):
+    writer = SummaryWriter(tmp_path / "runs" / "one")
+    writer.add_scalar("loss", 1.0, 0)
+    writer.flush()
+    server = start_server(tmp_path / "runs", "--port", "0", home=tmp_path).wait_until_loaded()
+    again = None
+    try:
+        page = look.at(server, "#scalars&smoothing=0", wait=CARD)
+        page.locator(".live", has_text="Live").wait_for()
+        server.stop()
+        page.locator(".live", has_text="Reconnecting").wait_for()
+        assert page.locator(CARD).count() == 1  # what was read stays in sight
+        writer.add_scalar("loss", 0.25, 1)
+        writer.flush()
+        again = start_server(tmp_path / "runs", "--port", str(server.port), home=tmp_path).wait_until_loaded()
+        page.locator(".live", has_text="Live").wait_for()
+        until(page, "document.querySelector('.legend .value').innerText === '0.25'")
+    finally:
+        writer.close()
+        server.stop()
+        if again:
+            again.stop()
+
+
+def test_an_empty_directory_says_what_to_do_and_fills_by_itself(look, tmp_path):
+    (tmp_path / "runs").mkdir()
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = look.at(server, "", wait=".empty")
+        assert "No event files yet" in page.locator(".empty").inner_text()
+        assert str(tmp_path / "runs") in page.locator(".empty").inner_text()
+        with SummaryWriter(tmp_path / "runs" / "one") as writer:
+            writer.add_scalar("loss", 1.0, 0)
+        page.wait_for_selector(CARD)
+
+
+def test_two_thousand_runs_are_listed_by_the_rows_in_view(look, tmp_path):
+    for number in range(2000):
+        with SummaryWriter(tmp_path / "runs" / f"run-{number:04d}") as writer:
+            writer.add_scalar("loss", number, 0)
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = look.at(server, "#scalars", wait=CARD)
+        assert (
+            page.locator("aside .count").inner_text() == "100 of 2\u202f000 runs"
+            or "2000" in page.locator("aside .count").inner_text()
+        )
+        assert page.locator("aside .row").count() < 80
+        page.locator("aside .list").evaluate("list => list.scrollTo(0, list.scrollHeight)")
+        page.locator("aside .row", has_text="run-1999").wait_for()
+
+
+def test_names_that_look_like_code_are_text(look, hostile):
+    page = look.at(hostile, "#scalars", wait=CARD)
+    listed = page.locator("aside .pick .name").all_inner_texts()
+    assert HOSTILE_NAMES[0] in listed
+    assert HOSTILE_NAMES[2] in listed
+    tags = page.locator("article.scalar").evaluate_all("cards => cards.map(card => card.dataset.tag)")
+    assert set(HOSTILE_TAGS) <= set(tags)
+    for tab in TABS:
+        page.evaluate("tab => location.hash = tab", tab)
+        page.wait_for_timeout(300)
+    page.get_by_label("Draw " + HOSTILE_NAMES[1], exact=True).click()
+    page.reload()
+    page.wait_for_selector("aside .pick")
+    assert not page.get_by_label("Draw " + HOSTILE_NAMES[1], exact=True).is_checked()
+
+
+def test_the_whole_view_comes_back_from_its_address(look, gallery):
+    page = look.at(gallery, "#scalars", wait=CARD)
+    page.get_by_label("Filter tags by a regular expression").fill("loss")
+    page.get_by_label("Filter runs by a regular expression").fill("seed")
+    page.get_by_role("button", name="Wall").first.click()
+    page.keyboard.press("Escape")
+    until(page, "location.hash.includes('x=wall') && location.hash.includes('tagFilter=loss')")
+    other = look.at(gallery, "#" + page.url.split("#")[1], wait=CARD)
+    assert other.get_by_label("Filter tags by a regular expression").input_value() == "loss"
+    assert other.locator("aside .count").inner_text() == "6 of 6 runs"
+    assert other.get_by_role("button", name="Wall").first.get_attribute("aria-pressed") == "true"
+
+
+def test_the_palette_finds_runs_tags_and_actions(look, gallery):
+    page = look.at(gallery, "#scalars", wait=CARD)
+    page.keyboard.press("Control+k")
+    find = page.get_by_label("Find a run, a tag or an action").last
+    find.fill("valloss")
+    page.keyboard.press("Enter")
+    until(page, "location.hash.includes('tagFilter=')")
+    assert page.locator("article.scalar").count() == 1
+    page.keyboard.press("Control+k")
+    page.get_by_label("Find a run, a tag or an action").last.fill("go to images")
+    page.keyboard.press("Enter")
+    until(page, "location.hash.startsWith('#images')")
+
+
+def test_keys_do_what_their_sheet_says(look, gallery):
+    page = look.at(gallery, "#scalars", wait=CARD)
+    page.keyboard.press("?")
+    assert "find a run, a tag or an action" in page.get_by_role("dialog").inner_text()
+    page.keyboard.press("Escape")
+    page.keyboard.press("l")
+    until(page, "location.hash.includes('logY=1')")
+    page.keyboard.press("x")
+    until(page, "location.hash.includes('x=relative')")
+    page.keyboard.press("/")
+    page.keyboard.type("loss")
+    until(page, "location.hash.includes('tagFilter=loss')")
+    page.keyboard.press("Escape")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("]")
+    until(page, "location.hash.startsWith('#timeseries')")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_theme_follows_the_system_and_can_be_chosen(look, gallery, theme):
+    page = look.at(gallery, "#scalars", wait=CARD, theme=theme)
+    assert page.evaluate("document.documentElement.dataset.theme") == theme
+    page.keyboard.press("t")
+    page.keyboard.press("t")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.reload()
+    page.wait_for_selector(CARD)
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (820, 1180), (1440, 900), (2560, 1440)])
+def test_nothing_runs_out_of_the_screen_at_any_size(look, gallery, width, height):
+    page = look.at(gallery, "#scalars", wait=CARD, width=width, height=height)
+    for tab in TABS:
+        page.evaluate("tab => location.hash = tab", tab)
+        page.wait_for_timeout(500)
+        wide = page.evaluate(
+            """[document.documentElement, document.getElementById('main')].map((e) => e.scrollWidth - e.clientWidth)"""
+        )
+        assert max(wide) <= 1, f"{tab} is {wide} pixels too wide"
+
+
+def test_on_a_phone_the_runs_are_a_drawer(look, gallery):
+    page = look.at(gallery, "#scalars", wait=CARD, width=390, height=844)
+    assert not page.locator("aside[aria-label=Runs]").is_visible()
+    page.get_by_label("Show or hide the runs").click()
+    page.get_by_label("Draw overfit", exact=True).click()
+    page.get_by_label("Close the runs").click(position={"x": 380, "y": 400})
+    until(page, "location.hash.includes('except=')")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_serious_violation_on_any_tab(look, gallery, theme):
+    if not AXE.exists():
+        pytest.skip("axe-core is missing: run npm ci in web/")
+    page = look.at(gallery, "#scalars", wait=CARD, theme=theme, bypass_csp=True)
+    page.evaluate(AXE.read_text())
+    found = []
+    for tab in TABS:
+        page.evaluate("tab => location.hash = tab", tab)
+        page.wait_for_timeout(900)
+        result = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+        found += [
+            (tab, one["id"], one["nodes"][0]["html"])
+            for one in result["violations"]
+            if one["impact"] in ("serious", "critical")
+        ]
+    assert found == []
+
+
+def test_the_view_is_saved_as_one_file_that_needs_no_other(look, gallery, tmp_path):
+    page = look.at(gallery, "#scalars&tagFilter=train", wait=CARD)
+    with page.expect_download() as saved:
+        page.get_by_label("Save this view as one HTML file").click()
+    path = tmp_path / "report.html"
+    saved.value.save_as(path)
+    text = path.read_text()
+    assert "<script" not in text
+    assert not re.search(r'(src|href)="(?!data:|http://127|#)[^"]', text)
+    report = look.browser.new_context(offline=True).new_page()
+    report.goto(path.as_uri())
+    assert report.locator("img.report-picture").count() == 4
+    assert report.locator("img.report-picture").first.evaluate("image => image.naturalWidth") > 100
+    report.context.close()
+
+
+def test_the_first_load_is_small(look, gallery):
+    page = look.at(gallery, "#scalars", wait=CARD)
+    script = """performance.getEntriesByType('resource')
+        .filter((entry) => !entry.name.includes('/api/'))
+        .reduce((sum, entry) => sum + entry.encodedBodySize, 0)"""
+    assert page.evaluate(script) < 250_000
+
+
+def test_nothing_inline_and_nothing_from_elsewhere(look, gallery):
+    asked = []
+    page = look.at(gallery, "#scalars", wait=CARD)
+    page.on("request", lambda request: asked.append(request.url))
+    page.reload()
+    page.wait_for_selector(CARD)
+    assert {url for url in asked if not url.startswith(gallery.url)} == set()
+    assert page.evaluate("document.querySelectorAll('script:not([src]), style').length") == 0
+
+
+def test_a_path_prefix_serves_the_same_page(look, tmp_path):
+    logs = write_gallery(tmp_path / "runs", steps=60)
+    server = start_server(logs, "--port", "0", "--path_prefix", "/boards/mine", home=tmp_path).wait_until_loaded()
+    try:
+        page = look.at(server, "#scalars", wait=CARD)
+        assert "/boards/mine" in page.url
+    finally:
+        server.stop()

@@ -1,0 +1,242 @@
+"""Scalar cards: drawing, zooming, reading, saving."""
+
+import json
+
+import numpy as np
+import pytest
+from servers import a_server
+from web.waiting import until
+
+from pulseboard import SummaryWriter
+
+CARD = "article.scalar canvas"
+LOSS = "article[data-tag='train/loss']"
+
+
+def chart(page, tag="train/loss"):
+    card = page.locator(f"article[data-tag='{tag}']")
+    card.scroll_into_view_if_needed()
+    card.locator("canvas").wait_for()
+    page.wait_for_timeout(200)
+    return card.locator(".u-over")
+
+
+def hover(page, tag="train/loss", *, across=0.5, down=0.5):
+    box = chart(page, tag).bounding_box()
+    page.mouse.move(box["x"] + box["width"] * across, box["y"] + box["height"] * down)
+    page.locator(".tooltip").wait_for()
+    return page.locator(".tooltip")
+
+
+def pixels(page, tag, colour):
+    """How many pixels of a chart have about a colour."""
+    return page.evaluate(
+        """([tag, colour]) => {
+            const canvas = document.querySelector(`article[data-tag='${tag}'] canvas`);
+            const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+            const want = colour.match(/\\d+/g).map(Number);
+            let count = 0;
+            for (let i = 0; i < data.length; i += 4)
+                if (data[i + 3] > 100 && want.every((value, k) => Math.abs(data[i + k] - value) < 40)) count++;
+            return count;
+        }""",
+        [tag, colour],
+    )
+
+
+def test_cards_stand_in_groups_by_prefix(look, gallery):
+    page = look.at(gallery, "#scalars", wait=CARD)
+    assert page.locator("main h2 .group").first.inner_text().startswith("train")
+    page.locator("main h2 .group", has_text="train").click()
+    page.locator(LOSS).wait_for(state="detached")
+
+
+def test_one_tooltip_reads_all_runs(look, gallery):
+    page = look.at(gallery, "#scalars&regexInput=seed", wait=CARD)
+    tooltip = hover(page)
+    assert tooltip.locator("tbody tr").count() == 6
+    assert "smooth" in tooltip.inner_text()
+
+
+def test_the_tooltip_has_the_value_that_was_logged(look, tmp_path):
+    with SummaryWriter(tmp_path / "runs" / "one") as writer:
+        for step in range(11):
+            writer.add_scalar("loss", 2.0**step, step)
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = look.at(server, "#scalars&smoothing=0", wait=CARD)
+        text = hover(page, "loss", across=0.5).inner_text()
+    assert "5" in text.split()
+    assert "32" in text.split()
+
+
+def test_a_drag_zooms_and_a_double_click_goes_back(look, gallery):
+    page = look.at(gallery, "#scalars&syncZoom=1", wait=CARD)
+    box = chart(page).bounding_box()
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.25, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.5, y, steps=5)
+    page.mouse.up()
+    until(page, "location.hash.includes('zoom=')")
+    start, end = (float(v) for v in page.url.split("zoom=")[1].split("&")[0].split(","))
+    assert 140 < start < 160
+    assert 290 < end < 310
+    page.mouse.dblclick(box["x"] + 50, y)
+    until(page, "!location.hash.includes('zoom=')")
+
+
+def test_keys_zoom_the_chart_in_focus_and_zoom_is_shared_when_asked(look, gallery):
+    page = look.at(gallery, "#scalars&syncZoom=1", wait=CARD)
+    chart(page)
+    page.locator(f"{LOSS} .chart").focus()
+    page.keyboard.press("+")
+    until(page, "location.hash.includes('zoom=')")
+    # Another card's tooltip stays within the zoom of this one.
+    tooltip = hover(page, "train/lr", across=0.01)
+    assert int(tooltip.locator("th.name").inner_text()) > 50
+    page.locator(f"{LOSS} .chart").focus()
+    page.keyboard.press("0")
+    until(page, "!location.hash.includes('zoom=')")
+
+
+def test_a_spike_of_one_step_among_a_hundred_thousand_is_drawn(look, tmp_path):
+    with SummaryWriter(tmp_path / "runs" / "one") as writer:
+        values = np.zeros(100_000)
+        values[61_803] = 100.0
+        for step, value in enumerate(values.tolist()):
+            writer.add_scalar("loss", value, step)
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = look.at(server, "#scalars&smoothing=0", wait=CARD)
+        page.wait_for_timeout(500)
+        colour = page.locator(".pick input").evaluate("e => getComputedStyle(e).borderColor")
+        tall = page.evaluate(
+            """(colour) => {
+                const canvas = document.querySelector('article canvas');
+                const pen = canvas.getContext('2d');
+                const want = colour.match(/\\d+/g).map(Number);
+                const rows = new Set();
+                const { data, width } = pen.getImageData(0, 0, canvas.width, canvas.height);
+                for (let i = 0; i < data.length; i += 4) {
+                    const near = want.every((value, k) => Math.abs(data[i + k] - value) < 60);
+                    if (near && data[i + 3] > 60) rows.add(Math.floor(i / 4 / width));
+                }
+                return rows.size / canvas.height;
+            }""",
+            colour,
+        )
+    assert tall > 0.6
+
+
+def test_smoothing_and_axes_are_in_the_address_and_remembered(look, gallery):
+    page = look.at(gallery, "#scalars", wait=CARD)
+    page.get_by_title("Settings (s)").click()
+    page.get_by_label("Smoothing as a number").fill("0.9")
+    page.get_by_label("Logarithmic y").check()
+    page.get_by_label("Ignore outliers").check()
+    page.locator(".settings").get_by_role("button", name="Relative").click()
+    until(
+        page,
+        "['smoothing=0.9', 'logY=1', 'ignoreOutliers=1', 'x=relative'].every(part => location.hash.includes(part))",
+    )
+    page.goto("about:blank")
+    page.goto(gallery.url)
+    page.wait_for_selector("nav")
+    until(page, "location.hash.includes('smoothing=0.9')")
+
+
+def test_an_address_of_tensorboard_is_understood(look, gallery):
+    page = look.at(gallery, "#scalars&regexInput=seed0&_smoothingWeight=0.25&tagFilter=loss", wait=CARD)
+    assert page.locator(".smoothing output").inner_text() == "0.25"
+    assert page.locator("aside .count").inner_text() == "2 of 2 runs"
+    tags = page.locator("article.scalar").evaluate_all("cards => cards.map(card => card.dataset.tag)")
+    assert tags == ["train/loss", "val/loss"]
+
+
+def test_nan_is_marked_and_counted(look, gallery):
+    page = look.at(gallery, "#scalars&regexInput=diverged&tagFilter=train/loss", wait=CARD)
+    page.locator(".badge", has_text="NaN").wait_for()
+    assert page.locator(".badge", has_text="NaN").inner_text() == "179 NaN/inf"
+
+
+def test_a_single_point_is_seen(look, tmp_path):
+    with SummaryWriter(tmp_path / "runs" / "one") as writer:
+        writer.add_scalar("loss", 0.5, 7)
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = look.at(server, "#scalars", wait=CARD)
+        page.wait_for_timeout(500)
+        colour = page.locator(".pick input").evaluate("e => getComputedStyle(e).borderColor")
+        assert pixels(page, "loss", colour) > 8
+
+
+def test_what_a_restart_replaced_is_drawn_when_asked(look, gallery):
+    def coloured(hash_):
+        page = look.at(gallery, hash_, wait=CARD)
+        page.wait_for_timeout(800)
+        colour = page.locator(".pick input").evaluate("e => getComputedStyle(e).borderColor")
+        return pixels(page, "train/loss", colour)
+
+    hash_ = "#scalars&regexInput=resumed&smoothing=0"
+    assert coloured(hash_ + "&orphans=1") > coloured(hash_)
+
+
+def test_cards_are_pinned_and_laid_over_each_other(look, gallery):
+    page = look.at(gallery, "#scalars", wait=CARD)
+    page.locator(LOSS).hover()
+    page.get_by_label("Pin loss").first.click()
+    page.get_by_role("region", name="Pinned cards").wait_for()
+    page.get_by_role("button", name="Overlay", exact=True).click()
+    page.get_by_text("train/loss and val/loss").click()
+    overlay = page.get_by_role("region", name="Pinned cards").locator("article[aria-label='train/loss + val/loss']")
+    overlay.locator("canvas").wait_for()
+    assert overlay.locator(".legend .ellipsis").first.inner_text().count("·") == 1
+    assert "pinned=" in page.url
+    assert "overlays=" in page.url
+
+
+def test_a_card_in_full_size_has_every_run_in_its_legend(look, gallery):
+    page = look.at(gallery, "#scalars&regexInput=seed", wait=CARD)
+    page.get_by_label("Full size: loss").first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.locator("canvas").wait_for()
+    assert dialog.locator("tbody tr").count() == 6
+    page.keyboard.press("Escape")
+    dialog.wait_for(state="detached")
+
+
+@pytest.mark.parametrize("kind", ["CSV", "JSON", "PNG", "SVG"])
+def test_a_card_is_saved(look, gallery, kind, tmp_path):
+    page = look.at(gallery, "#scalars&tagFilter=train/loss", wait=CARD)
+    page.wait_for_timeout(400)
+    page.get_by_label("Download or overlay loss").click()
+    with page.expect_download() as saved:
+        page.locator(".panel").get_by_role("button", name=kind, exact=True).click()
+    path = tmp_path / "saved"
+    saved.value.save_as(path)
+    data = path.read_bytes()
+    assert saved.value.suggested_filename == f"train_loss.{kind.lower()}"
+    match kind:
+        case "CSV":
+            lines = data.decode().splitlines()
+            assert lines[0] == "run,tag,step,value,min,max,smoothed"
+            assert any(line.startswith("diverged,train/loss,") and ",nan," in line for line in lines)
+        case "JSON":
+            assert {curve["run"] for curve in json.loads(data)} >= {"overfit", "diverged"}
+        case "PNG":
+            assert data.startswith(b"\x89PNG")
+        case "SVG":
+            assert data.startswith(b"<svg")
+            assert b"<path" in data
+
+
+def test_cards_out_of_view_ask_for_nothing(look, gallery):
+    asked = []
+    page = look.at(gallery, "#text")
+    page.on("request", lambda request: "api/window" in request.url and asked.append(request.post_data_json["tags"]))
+    page.set_viewport_size({"width": 1200, "height": 400})
+    page.get_by_role("button", name="Scalars").click()
+    page.wait_for_selector(CARD)
+    page.wait_for_timeout(800)
+    tags = {tag for tags in asked for tag in tags}
+    assert "train/accuracy" in tags
+    assert "perf/step_time" not in tags
+    assert len(asked) <= 3
