@@ -348,6 +348,7 @@ run = pb.init(
         "max_steps": args.steps,
         "warmup_steps": warmup_steps,
         "clip_norm": clip_norm,
+        "frozen": ["target_encoder"],  # it follows; no optimizer has it
         "levels": LEVELS,
         "embedding_dim": args.dim,
         "ema_momentum_start": args.ema_start,

@@ -11,6 +11,8 @@ from pulseboard.diagnose.cases import Training
 # Role -> column. The peers' own documents name these; one spelling serves all three.
 COLUMNS = {
     "train.loss": "train_loss",
+    "rl.loss": "train_loss",  # where there is no other: the peers would take it for one
+    "gan.loss": "train_loss",
     "val.loss": "val_loss",
     "lr": "lr",
     "gradient.norm": "grad_norm",
@@ -46,7 +48,7 @@ def as_csv(training: Training, case: Case) -> str:
         columns[column] = dict(zip(steps, (series.values[kept] * scale).tolist(), strict=True))
         walls.update(zip(steps, series.wall_times[kept].tolist(), strict=True))
     out = io.StringIO()
-    lines = csv.writer(out)
+    lines = csv.writer(out, lineterminator="\n")
     lines.writerow(["step", "timestamp", *columns])
     for step in sorted(walls):
         cells = [_cell(column.get(step)) for column in columns.values()]

@@ -22,6 +22,14 @@ PLACE = {
     "hjepa": "--dir",
     "diffusion": "--dir",
 }
+# How trainings that are kept aside name and log things otherwise.
+OTHERWISE = {
+    "gpt": (["--tags", "lower"], ["--log_every", "5"]),
+    "moe": ([],),
+    "classifier": (["--tags", "keras"], ["--tags", "lightning"], ["--optimizer", "sgd"]),
+    "hjepa": ([],),
+    "diffusion": ([],),
+}
 HEALTHY = "healthy"
 HEALTHY_SEEDS = 6
 
@@ -45,6 +53,9 @@ class Specimen:
     def arguments(self, directory: str) -> list[str]:
         """The trainer's command line."""
         line = [*SIZES[self.base], PLACE[self.base], directory, "--seed", str(self.seed)]
+        if self.aside:
+            styles = OTHERWISE[self.base]
+            line += styles[_pick(self.name, len(styles))]
         if self.fault != HEALTHY:
             line += ["--fault", self.fault, "--fault-strength", str(self.strength), "--fault-onset", str(self.onset)]
         return line

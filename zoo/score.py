@@ -13,6 +13,7 @@ from pulseboard.diagnose.diagnosis import report_on
 from pulseboard.read.log import read
 from zoo.fault import all_faults
 from zoo.plan import HEALTHY, Specimen
+from zoo.views import View, up_to
 
 # Causes that the curves cannot tell apart: naming one of them is naming the right one.
 ALIKE = (
@@ -126,19 +127,21 @@ def score(judged: Iterable[Judged]) -> Score:
     )
 
 
-def judge(specimens: Iterable[Specimen], directory: Path) -> list[Judged]:
-    """Diagnose each training that was built."""
+def judge(specimens: Iterable[Specimen], directory: Path, *, view: View | None = None) -> list[Judged]:
+    """Diagnose each training that was built, seen as `view` shows it."""
     judged = []
     for one in specimens:
         if not (directory / f"{one.name}.done").exists():
             continue
         training = next(iter(trainings(read(directory / one.name))))
-        case = case_of(training)
+        case = case_of(training, view=view)
         if case.context.status == "running":  # it hung, or was killed: it is looked at ten minutes later
             walls = [track.last_wall for track in case.tracks.values() if len(track)]
             case.now = max(walls) + 600
         found = Judged(one, report_on(case))
-        judged.append(replace(found, delay_points=_delay(found, training, case)) if found.right else found)
+        if found.right and view is None:
+            found = replace(found, delay_points=_delay(found, training, case))
+        judged.append(found)
     return judged
 
 
@@ -154,7 +157,7 @@ def _delay(found: Judged, training: Training, case: Case) -> float | None:
     for n in (1, 2, 3, 5, 8, 10, 12, 15, 20, 25, 30, 40, 60, 80, 120):
         if n > len(after):
             break
-        early = case_of(training, until=int(after[n - 1]))
+        early = case_of(training, view=up_to(int(after[n - 1])))
         early.now = case.now
         told = {f.slug for f in report_on(early).findings if f.severity != "info"}
         if told & set(fault.accepted):

@@ -10,6 +10,8 @@ log = pb.read("runs")                      # read: run name -> run
 log["baseline"].tags("scalar")             # the tags of a kind
 s = log["baseline"].series("train/loss")   # s.steps, s.wall_times, s.values: NumPy arrays
 
+print(pb.diagnose("runs"))                 # what is wrong with each run, why probably, and what to do
+
 pb.serve("runs")                           # the dashboard; `pulseboard runs/` in a terminal
 """
 
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pulseboard.core.errors import PulseboardError
     from pulseboard.core.series import Series
+    from pulseboard.diagnose.diagnosis import diagnose
     from pulseboard.instruments.watch import watch
     from pulseboard.read.log import Log, read
     from pulseboard.record.console import LogVerbosity
@@ -39,6 +42,7 @@ __all__ = [
     "TrainingRunLogger",
     "__version__",
     "current_run",
+    "diagnose",
     "init",
     "read",
     "serve",
@@ -55,9 +59,10 @@ _HOMES = {
     "SummaryWriter": "pulseboard.record.summary_writer",
     "TrainingRunLogger": "pulseboard.record.training_run_logger",
     "current_run": "pulseboard.record.run",
+    "diagnose": "pulseboard",  # a room that can be called
     "init": "pulseboard.record.run",
-    "read": "pulseboard",  # a room that can be called
-    "serve": "pulseboard",  # and so is this
+    "read": "pulseboard",  # and so is this
+    "serve": "pulseboard",  # and this
     "watch": "pulseboard.instruments.watch",
 }
 

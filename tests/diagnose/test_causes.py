@@ -17,7 +17,7 @@ def found(*slugs, severity="warning", step=0):
 
 def around(**known):
     usual = {
-        "plain_optimizer": False, "low_precision": False, "self_supervised": False, "experts": False, "resumed": False, "ranks": False,
+        "plain_optimizer": False, "unclipped": None, "low_precision": False, "self_supervised": False, "experts": False, "resumed": False, "ranks": False,
         "begins": "start",
     }  # fmt: skip
     return Surroundings(**{**usual, **known})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ HOSTILE_TAGS = (
 )
 
 
-def write_gallery(directory: Path, *, steps: int = 600) -> Path:
+def write_gallery(directory: Path, *, steps: int = 600, graph: bool = False) -> Path:
     """Runs a reader could have: two learning rates with three seeds each, one that diverges, one that was resumed."""
     for rate in (1e-3, 3e-4):
         for seed in range(3):
@@ -34,6 +35,8 @@ def write_gallery(directory: Path, *, steps: int = 600) -> Path:
     _train(directory, "diverged", rate=0.1, seed=3, steps=steps, diverges_at=steps // 2)
     _resumed(directory, steps=steps)
     _samples(directory, steps=steps)
+    if graph:
+        _model(directory)
     return directory
 
 
@@ -115,6 +118,27 @@ def _samples(directory: Path, *, steps: int) -> None:
                     step,
                 )
                 writer.add_scalar("train/loss", 1 + np.exp(-share) + hue, step)
+
+
+def _model(directory: Path) -> None:
+    """A model's graph, where torch is there to make one, and the gradient norms of its layers."""
+    try:
+        import torch
+    except ImportError:
+        return
+    layers = [
+        torch.nn.Linear(16, 64),
+        torch.nn.ReLU(),
+        torch.nn.Linear(64, 64),
+        torch.nn.ReLU(),
+        torch.nn.Linear(64, 4),
+    ]
+    with SummaryWriter(directory / "model") as writer, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # add_graph traces, which torch would rather not do
+        writer.add_graph(torch.nn.Sequential(*layers), torch.zeros(1, 16))
+        for step in range(50):
+            for layer in (0, 2, 4):
+                writer.add_scalar(f"gradient_norm/Sequential.Linear[{layer}]", 1 / (step + 1 + layer), step)
 
 
 def write_many(directory: Path, *, runs: int, tags: int, points: int) -> Path:

@@ -74,6 +74,7 @@ def target_is_input(parts: Any) -> None:
     bases=TEXT,
     cause="labels-misaligned",
     accepted=("val-gap-from-start", "loss-at-marginal", "loss-plateau", "out-of-expected-range", "overfitting"),
+    visible="no",  # only beside earlier runs of the same task
     equivalent=("eval-bug", "data-order-bug"),
 )
 def label_offset(parts: Any) -> None:

@@ -174,4 +174,4 @@ def frozen_patches_declared(parts: Any) -> None:
     """The layer that embeds patches is frozen on purpose, as MoCo v3 has it, and the config lists it."""
     parts.model.context_encoder.patches.requires_grad_(False)
     names = [name for name, _ in parts.model.named_parameters() if name.startswith("context_encoder.patches.")]
-    parts.run.update_config(frozen=names, frozen_on_purpose=True)
+    parts.run.update_config(frozen=["target_encoder", *names], frozen_on_purpose=True)

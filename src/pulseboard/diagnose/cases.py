@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,18 +63,20 @@ def case_of(
     profile: str | None = None,
     roles: Mapping[str, str] | None = None,
     now: float | None = None,
-    until: int | None = None,
+    view: Callable[[Series], Series | None] | None = None,
 ) -> Case:
     """The case of one training. `profile` and `roles` are the user's; without them names decide.
 
-    `until`: as it stood after that step.
+    `view` shows each series as it should be seen, or not at all: up to a step, thinned, left out.
     """
     tracks: dict[str, Track] = {}
     overlaps = 0
     for prefix, run in training.parts:
         for tag in run.tags("scalar"):
             name = prefix + tag
-            series = _until(run.series(tag), until)
+            series = run.series(tag) if view is None else view(run.series(tag))
+            if series is None:
+                continue
             tracks[name] = Track.of(_renamed(series, name), changes=changes_for(name))
             if {"train.loss", "rl.return", "gan.loss"} & set(possible_roles(name)):
                 overlaps = max(overlaps, _overlaps(series.steps))
@@ -100,13 +102,6 @@ def case_of(
 def profile_named(name: str | None, tags: Iterable[str]) -> Profile:
     """The user's profile, or the one that fits the tags."""
     return load_profile(name) if name else choose_profile(tags)
-
-
-def _until(series: Series, step: int | None) -> Series:
-    if step is None:
-        return series
-    here = series.steps <= step
-    return Series(series.tag, series.steps[here], series.wall_times[here], series.values[here], series.orphaned[here])
 
 
 def _renamed(series: Series, tag: str) -> Series:

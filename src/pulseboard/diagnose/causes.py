@@ -30,7 +30,7 @@ _LEAK = {"critical": 0.003, "warning": 0.01, "info": 0.25}
 _CONTRADICTED = 0.05
 _WRONG_TIME = 0.2
 _PREFERRED = 3.0
-_LEAST_WHERE_ABSENT = 0.1
+_LEAST_WHERE_ABSENT = 0.03
 _MOST_CAUSES = 3
 _CHECK_IS_RIGHT = 0.9  # how often a check settles its question
 
@@ -58,6 +58,7 @@ class Surroundings:
     """What must be so for some causes to be possible. None: not known, which forbids nothing."""
 
     plain_optimizer: bool | None
+    unclipped: bool | None
     low_precision: bool | None
     self_supervised: bool
     experts: bool
@@ -73,6 +74,7 @@ class Surroundings:
         roles = case.reading.tags
         return cls(
             plain_optimizer=None if context.adaptive is None else not context.adaptive,
+            unclipped=None if context.clip_norm is None else False,
             low_precision=None if precision is None else any(w in precision for w in ("16", "half", "true", "fp8")),
             self_supervised=any(role.startswith(("ema.", "collapse.", "mask.", "prediction.")) for role in roles),
             experts=any(role.startswith("moe.") for role in roles) or context.experts is not None,

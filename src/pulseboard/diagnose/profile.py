@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
 from pulseboard.core.errors import PulseboardError
-from pulseboard.core.finding import Severity
+from pulseboard.core.finding import SEVERITIES, Severity
+from pulseboard.diagnose.roles import BY_NAME
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -20,6 +21,21 @@ else:
     import tomli as tomllib
 
 GENERAL = "general"
+# A vocabulary is padded or cut a little from one training to the next.
+_ABOUT = 0.2
+_KEYS = (
+    "name",
+    "title",
+    "extends",
+    "recognised_by",
+    "limits",
+    "severities",
+    "metric",
+    "pattern",
+    "flow",
+    "advice",
+    "roles",
+)
 
 
 class BadProfile(PulseboardError, ValueError):
@@ -42,6 +58,8 @@ class Expected:
     progress: float  # share of the training, 0 to 1
     low: float
     high: float
+    value: float | None = None  # what the guide's own run had there
+    step: int | None = None  # and at which of its steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +75,26 @@ class Metric:
     bands: tuple[Band, ...] = ()
     stages: tuple[Expected, ...] = ()
     every: str = ""  # how often to log it, in the guide's terms
+    choices: int | None = None  # the vocabulary that the stages are of
+    dimension: int | None = None  # the size of the embedding that bands and stages are of
 
     def matches(self, tag: str) -> bool:
         """Whether this is about the tag."""
         return _pattern(self.tag).fullmatch(tag) is not None
+
+    def fitted(self, *, choices: int | None, dimension: int | None) -> Metric:
+        """As far as it holds for a run with this vocabulary and this embedding; None: nobody said.
+
+        Stages of another vocabulary are left out. Numbers that grow with the embedding are scaled to the run's.
+        """
+        bands, stages = self.bands, self.stages
+        if self.choices is not None and not _about(choices, self.choices):
+            stages = ()
+        if self.dimension is not None:
+            scale = (dimension or 0) / self.dimension
+            bands = tuple(Band(b.kind, b.low * scale, b.high * scale) for b in bands) if scale else ()
+            stages = tuple(replace(s, low=s.low * scale, high=s.high * scale) for s in stages) if scale else ()
+        return replace(self, bands=bands, stages=stages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +162,10 @@ def choose_profile(tags: Iterable[str]) -> Profile:
     return best
 
 
+def _about(number: int | None, wanted: int) -> bool:
+    return number is not None and abs(number - wanted) <= _ABOUT * wanted
+
+
 def _directory() -> Any:
     return resources.files("pulseboard.diagnose").joinpath("profiles")
 
@@ -146,9 +184,18 @@ def _from_text(text: str, *, where: str) -> Profile:
     base = table.get("extends", None if table.get("name") == GENERAL else GENERAL)
     below = load_profile(base) if base else Profile(GENERAL)
     try:
+        _known(table, _KEYS, "There is no part {!r} of a profile", where)
+        _known(table.get("roles", {}), BY_NAME, "There is no role {!r}", where)
         limits = {slug: dict(numbers) for slug, numbers in below.limits.items()}
+        if base:
+            for part in ("limits", "severities"):
+                _known(table.get(part, {}), limits, "There is no finding {!r}", where, strict=False)
+        for slug, most in table.get("severities", {}).items():
+            if most not in ("off", *SEVERITIES):
+                wanted = ", ".join(("off", *SEVERITIES))
+                raise BadProfile(f"The gravest that {slug} may be is one of {wanted}, not {most!r}. {where}")
         for slug, numbers in table.get("limits", {}).items():
-            unknown = set(numbers) - set(limits.get(slug, {})) if base else set()
+            unknown = set(numbers) - set(limits[slug]) if base and slug in limits else set()
             if unknown:
                 raise BadProfile(
                     f"{slug} has no limit {sorted(unknown)[0]!r}; it has {_names(limits.get(slug))}. {where}"
@@ -160,7 +207,7 @@ def _from_text(text: str, *, where: str) -> Profile:
             recognised_by=tuple(table.get("recognised_by", ())),
             limits=limits,
             severities={**below.severities, **table.get("severities", {})},
-            metrics=(*(_metric(m) for m in table.get("metric", ())), *below.metrics),
+            metrics=(*(_metric(m, where) for m in table.get("metric", ())), *below.metrics),
             patterns=(*(_pattern_of(p) for p in table.get("pattern", ())), *below.patterns),
             flow=tuple(table.get("flow", ())),
             advice=tuple(table.get("advice", ())),
@@ -178,15 +225,45 @@ def _names(limits: Mapping[str, float] | None) -> str:
     return ", ".join(limits) if limits else "none"
 
 
-def _metric(table: Mapping[str, Any]) -> Metric:
+def _known(given: Iterable[str], allowed: Iterable[str], complaint: str, where: str, *, strict: bool = True) -> None:
+    """Refuse a name that nothing has, with the nearest that something has.
+
+    Where it is not strict, only a name that is nearly another: findings may come from other packages.
+    """
+    allowed = list(allowed)
+    for name in given:
+        if name not in allowed:
+            import difflib
+
+            near = difflib.get_close_matches(name, allowed, n=3, cutoff=0.5 if strict else 0.8)
+            if not near and not strict:
+                continue
+            hint = f" Nearest: {', '.join(near)}." if near else ""
+            raise BadProfile(f"{complaint.format(name)}.{hint} {where}")
+
+
+def _metric(table: Mapping[str, Any], where: str) -> Metric:
     infinity = float("inf")
+    if not isinstance(table.get("tag"), str):
+        raise BadProfile(f'A metric needs a tag, as it is logged: tag = "train/loss". {where}')
+    for kind in ("healthy", "warning", "critical"):
+        try:
+            list(_pairs(table.get(kind, ())))
+        except (TypeError, IndexError, ValueError):
+            raise BadProfile(f"{kind} of {table['tag']!r} is [low, high] or a list of such pairs. {where}") from None
     bands = tuple(
-        Band(kind, float(low), float(high))
+        Band(kind, low, high)
         for kind in ("healthy", "warning", "critical")
         for low, high in _pairs(table.get(kind, ()))
     )
     stages = tuple(
-        Expected(float(s["progress"]), float(s.get("low", -infinity)), float(s.get("high", infinity)))
+        Expected(
+            float(s["progress"]),
+            float(s.get("low", -infinity)),
+            float(s.get("high", infinity)),
+            value=float(s["value"]) if "value" in s else None,
+            step=int(s["step"]) if "step" in s else None,
+        )
         for s in table.get("stage", ())
     )
     return Metric(
@@ -199,6 +276,8 @@ def _metric(table: Mapping[str, Any]) -> Metric:
         bands=bands,
         stages=stages,
         every=str(table.get("every", "")),
+        choices=int(table["choices"]) if "choices" in table else None,
+        dimension=int(table["dimension"]) if "dimension" in table else None,
     )
 
 
@@ -206,7 +285,8 @@ def _pairs(value: Any) -> Iterable[tuple[float, float]]:
     """One [low, high] pair, or a list of them."""
     if not value:
         return ()
-    return [tuple(pair) for pair in value] if isinstance(value[0], list) else [(value[0], value[1])]
+    pairs = value if isinstance(value[0], list) else [value]
+    return [(float(low), float(high)) for low, high in pairs]
 
 
 def _pattern_of(table: Mapping[str, Any]) -> Pattern:

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+# Contiguous buffers of int64 and of float64: numpy arrays, array.arrays, memoryviews.
+_Steps = Any
+_Values = Any
 
 class Cusum:
     """Finds where a series leaves its own recent level."""
@@ -24,5 +25,5 @@ class Cusum:
         threshold: float = 14.0,
         least_scale: float = 1e-3,
     ) -> None: ...
-    def take(self, steps: NDArray[np.int64], values: NDArray[np.float64]) -> None: ...
+    def take(self, steps: _Steps, values: _Values) -> None: ...
     def forget(self) -> None: ...

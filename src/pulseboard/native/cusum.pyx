@@ -143,6 +143,8 @@ cdef class Cusum:
     cdef _point(self, long long step, long long last_step, double value):
         cdef int width = self._width()
         cdef double level = NAN, scale = NAN, phi = 0.0, residual, surprise
+        # A short window knows the noise badly, and worse where points hang together: then more is asked.
+        cdef double enough = self.threshold * (1.0 + 16.0 / width) * (1.0 + 0.5 * self._phi)
         cdef bint ready = self._held >= width and self._residuals_held >= width
         self.seen += 1
         if self._open:
@@ -152,10 +154,11 @@ cdef class Cusum:
             level = self._predict(width)
             residual = value - level
             if ready:
-                if self._noise_age == 0:
+                if self._noise_age == 0 and (self.score <= 0.0 or self._sigma <= 0.0):
                     self._phi = self._persistence(width)
                     self._sigma = self._noise(width, self._phi, level)
-                self._noise_age = (self._noise_age + 1) % REFRESH_POINTS
+                if self._noise_age != 0 or self.score <= 0.0:
+                    self._noise_age = (self._noise_age + 1) % REFRESH_POINTS
                 phi, scale = self._phi, self._sigma
                 surprise = (residual - phi * self._last_residual) / scale
                 surprise = 3.0 if surprise > 3.0 else (-3.0 if surprise < -3.0 else surprise)
@@ -168,14 +171,14 @@ cdef class Cusum:
                     self._episode_sum += value
                     if value > self._peak:
                         self._peak, self._peak_step = value, step
-                if self.score > self.threshold:
+                if self.score > enough:
                     self._raise_alarm(last_step, value)
                     return
             # A suspicion must not teach the window that the new level is usual.
-            if self.score <= self.threshold / 3.0:
+            if self.score <= enough / 3.0:
                 self._keep_residual(residual)
-                self._last_residual, self._has_last = residual, True
-        if self.score <= self.threshold / 3.0:
+            self._last_residual, self._has_last = residual, True
+        if self.score <= enough / 3.0:
             self._keep(value)
 
     cdef double _predict(self, int width) noexcept nogil:

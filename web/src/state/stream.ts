@@ -32,9 +32,7 @@ export function connect(): void {
   });
   source.addEventListener("finding", (event) => {
     const finding = JSON.parse((event as MessageEvent<string>).data) as { run: string; severity: string; summary: string };
-    void app.diagnose([finding.run]);
-    if (finding.severity === "critical") app.say(`${app.label(finding.run)}: ${finding.summary}`, "See the Health tab.");
-    void app.refresh({ revision, added: [], removed: [], grown: {} });
+    found(finding.run, finding.severity, finding.summary);
   });
   source.addEventListener("marks", () => void app.refresh({ revision, added: [], removed: [], grown: {} }));
   source.addEventListener("error", () => {
@@ -58,6 +56,27 @@ export function pause(): void {
 export function resume(): void {
   app.connection = "connecting";
   connect();
+}
+
+/** Runs with new findings since the last look, and those a message was shown for lately. */
+const troubled = new Set<string>();
+const told = new Map<string, number>();
+
+function found(run: string, severity: string, summary: string): void {
+  if (troubled.size === 0) {
+    setTimeout(() => {
+      const runs = [...troubled];
+      troubled.clear();
+      void app.diagnose(runs);
+      void app.refresh({ revision, added: [], removed: [], grown: {} });
+    }, REFRESH_MS);
+  }
+  troubled.add(run);
+  // Findings of runs that ended long ago are no news, and one message a run is enough.
+  const news = severity === "critical" && app.diagnosed && app.pending.length === 0 && app.byName.get(run)?.live;
+  if (!news || app.view.tab === "health" || Date.now() - (told.get(run) ?? 0) < 60_000) return;
+  told.set(run, Date.now());
+  app.say(`${app.label(run)}: ${summary}`, "See the Health tab.");
 }
 
 function take(changed: Changed): void {

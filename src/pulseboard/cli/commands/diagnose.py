@@ -20,29 +20,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pulseboard.cli import options, terminal
+from pulseboard.cli import findings, options, terminal
 from pulseboard.core.errors import PulseboardError
 from pulseboard.core.finding import SEVERITIES, RunReport, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pulseboard.diagnose.report.text import Line
     from pulseboard.read.every_run import EveryRun
     from pulseboard.read.log import Log
 
-_STYLES = {
-    "critical": "bold red",
-    "warning": "yellow",
-    "info": "cyan",
-    "ok": "green",
-    "title": "bold",
-    "strong": "bold",
-    "dim": "dim",
-    "bad": "red",
-}
 _FORMATS = ("text", "json", "markdown", "html")
-# Of more runs than this only the table is shown, and the worst of them in full.
+# Of several runs this many of the worst are shown in full, and all in a table.
 _MOST_IN_FULL = 5
 
 
@@ -73,6 +62,9 @@ def run(args: argparse.Namespace) -> int:
     reports = _reports(log, args, roles, chosen)
     if not reports:
         raise PulseboardError(f"There are no runs to diagnose below {', '.join(root.path for root in log.roots)}")
+    for role, tag in roles.items():
+        if all(report.roles.get(role) != tag for report in reports):
+            raise PulseboardError(f"No run has a scalar {tag!r} to read as {role}. `pulseboard show` lists the tags.")
     _print(reports, args)
     return 1 if any(_at_or_above(report, args.fail_on) for report in reports) else 0
 
@@ -141,78 +133,32 @@ def _show(reports: Sequence[RunReport], *, everything: bool) -> None:
     width = min(console.width, 110)
     order = {"critical": 0, "warning": 1, "info": 2, "ok": 3}
     in_full = sorted(reports, key=lambda report: order[report.status])
-    if len(reports) > _MOST_IN_FULL and not everything:
+    if len(reports) > 1 and not everything:
         in_full = [report for report in in_full if report.status in ("critical", "warning")][:_MOST_IN_FULL]
     for line in lines_of(in_full, width=width, everything=everything):
-        _print_line(line)
+        findings.print_line(line)
     if len(reports) > 1:
-        _print_summary(reports)
-
-
-def _print_line(line: Line) -> None:
-    from rich.text import Text
-
-    console = terminal.console()
-    console.print(Text.assemble(*((piece.text, _STYLES.get(piece.style, "")) for piece in line)), soft_wrap=True)
-
-
-def _print_summary(reports: Sequence[RunReport]) -> None:
-    from rich.text import Text
-
-    from pulseboard.diagnose.report.text import summary_rows
-
-    table = terminal.table(
-        "run", "status", "last step", "findings", "likeliest cause", right=("last step",), fold=("run", "findings")
-    )
-    for run, status, steps, found, cause in summary_rows(reports):
-        table.add_row(run, Text(status, _STYLES[status]), steps, found, cause)
-    terminal.print_table(table, leave_out=("likeliest cause", "last step"))
-    counts = {
-        status: sum(report.status == status for report in reports) for status in ("critical", "warning", "info", "ok")
-    }
-    terminal.console().print(", ".join(f"{n} {status}" for status, n in counts.items() if n))
+        findings.print_summary(reports)
 
 
 def _watch(log: Log, args: argparse.Namespace, roles: Mapping[str, str]) -> int:
     """Report once, then whatever is new as the log grows. Ctrl-C ends it."""
     chosen = _chosen(log, args)
-    told: set[tuple[str, str, str, int]] = set()
     worst = False
     reports = _reports(log, args, roles, chosen, watching=True)
     _print(reports, args)
-    told |= {_key(report.run, finding) for report in reports for finding in report.findings}
+    news = findings.News(reports)
     try:
         for changes in log.follow(every_secs=2.0):
             grown = {*changes.added, *changes.grown}
             names = grown if chosen is None else grown & chosen
             for report in _reports(log, args, roles, names, watching=True) if names else ():
-                new = [finding for finding in report.findings if _key(report.run, finding) not in told]
-                told |= {_key(report.run, finding) for finding in new}
                 worst = worst or _at_or_above(report, args.fail_on)
-                _print_news(report, new, args)
+                for finding in news.of(report):
+                    findings.print_finding(report.run, finding, as_json=args.json)
     except KeyboardInterrupt:
         print(file=sys.stderr)
     return 1 if worst or any(_at_or_above(report, args.fail_on) for report in reports) else 0
-
-
-def _key(run: str, finding: object) -> tuple[str, str, str, int]:
-    slug, metric = getattr(finding, "slug", ""), getattr(finding, "metric", "")
-    return run, slug, metric, 0
-
-
-def _print_news(report: RunReport, new: Sequence[object], args: argparse.Namespace) -> None:
-    from pulseboard.core.finding import Finding
-    from pulseboard.diagnose.report.text import Piece
-
-    for finding in new:
-        assert isinstance(finding, Finding)
-        if args.json:
-            import json
-
-            print(json.dumps({"run": report.run, **options.plain(finding.to_dict())}), flush=True)
-        else:
-            head = (Piece(f"{report.run}  "), Piece(f"{finding.severity} {finding.slug}", finding.severity))
-            _print_line((*head, Piece(f"  {finding.summary}")))
 
 
 def _at_or_above(report: RunReport, severity: Severity) -> bool:

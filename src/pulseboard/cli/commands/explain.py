@@ -3,6 +3,7 @@
 pulseboard explain                     every finding in one line
 pulseboard explain loss-spike          its page
 pulseboard explain loss-spike --json   the same for programs
+pulseboard explain --profile gpt       a profile: its metrics, ranges, decision flow and patterns; also your own file
 """
 
 from __future__ import annotations
@@ -11,18 +12,23 @@ import argparse
 import sys
 
 from pulseboard.cli import options, terminal
+from pulseboard.core.errors import PulseboardError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "slug", nargs="?", metavar="SLUG", help="a finding, such as loss-spike; all where it is left out"
     )
+    parser.add_argument("--profile", metavar="NAME|FILE", help="print a profile instead: general, gpt, hjepa, …")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
 def run(args: argparse.Namespace) -> None:
     from pulseboard.diagnose.guide import guide, guide_slugs
 
+    if args.profile is not None:
+        _explain_profile(args)
+        return
     if args.slug is None:
         pages = [guide(slug) for slug in guide_slugs()]
         if args.json:
@@ -39,9 +45,28 @@ def run(args: argparse.Namespace) -> None:
             {"slug": page.slug, "title": page.title, "causes": list(page.causes), "sections": page.sections}
         )
         return
+    _print_markdown(page.text)
+
+
+def _explain_profile(args: argparse.Namespace) -> None:
+    from pulseboard.diagnose.profile import load_profile
+    from pulseboard.diagnose.report.profile import profile_text
+
+    if args.slug is not None:
+        raise PulseboardError("Ask for a finding or for a profile, not for both at once.")
+    profile = load_profile(args.profile)
+    if args.json:
+        from dataclasses import asdict
+
+        options.print_json(asdict(profile))
+        return
+    _print_markdown(profile_text(profile))
+
+
+def _print_markdown(text: str) -> None:
     if sys.stdout.isatty():
         from rich.markdown import Markdown
 
-        terminal.console().print(Markdown(page.text))
+        terminal.console().print(Markdown(text))
     else:
-        sys.stdout.write(page.text)
+        sys.stdout.write(text)

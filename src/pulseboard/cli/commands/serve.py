@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--logdir_spec", metavar="NAME:PATH,…", help="several log directories, with names")
     parser.add_argument("--host", help="listen at this address; default: localhost")
     parser.add_argument("--bind_all", action="store_true", help="listen at all addresses of this machine")
-    parser.add_argument("--port", type=_port, help="default: 6006 or the next that is free; 0: any that is free")
+    parser.add_argument("--port", type=port_number, help="default: 6006 or the next that is free; 0: any that is free")
     parser.add_argument("--path_prefix", default="", metavar="PREFIX", help="serve below this path, such as /board")
     parser.add_argument("--window_title", default="Pulseboard", metavar="TITLE", help="the title of the page")
     parser.add_argument(
@@ -67,7 +67,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ignored.add_argument(f"--{name}", nargs="?", const="", metavar="VALUE", help=why)
 
 
-def _port(said: str) -> int:
+def port_number(said: str) -> int:
+    """A port as it was typed."""
     if not said.isascii() or not said.isdecimal() or int(said) > 65535:
         raise argparse.ArgumentTypeError(f"{said!r} is no port; use 0 to 65535")
     return int(said)

@@ -10,15 +10,14 @@ from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case, window_points
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.episodes import Episode, episodes, stride_steps
-from pulseboard.diagnose.track import Change, Track
+from pulseboard.diagnose.track import Track
 
 
 @detector(id="data-shift", reads=("train.loss", "gradient.norm"))
 def data_shift(case: Case) -> Iterator[Finding]:
-    """An episode of the loss and one of the gradient norm that begin together, the learning rate being smooth."""
+    """An episode of the loss and a leap of the gradient norm that begin together, the learning rate being smooth."""
     loss, norm = case.need("train.loss", points=48), case.need("gradient.norm", points=48)
     near = int(window_points(len(loss)) * stride_steps(loss) / 4) + 1
-    rises = norm.alarms(Change(log=True)) if norm.carries(Change(log=True)) else []
     for episode in episodes(case, loss):
         alarm = episode.alarm
         share = episode.rise / abs(alarm.level) if alarm.level else float("inf")
@@ -26,8 +25,8 @@ def data_shift(case: Case) -> Iterator[Finding]:
             continue
         if episode.returned is True and not _abrupt(case, episode, loss, share):
             continue
-        together = [one for one in rises if abs(one.first_step - alarm.first_step) <= near]
-        if not together or _rate_leaps(case, alarm.first_step, near):
+        times = _leap(norm, alarm.first_step)
+        if times < case.limit("data-shift", "gradient_times") or _rate_leaps(case, alarm.first_step, near):
             continue
         if any(abs(restart - alarm.first_step) <= near for restart in case.restarts):
             continue
@@ -40,10 +39,21 @@ def data_shift(case: Case) -> Iterator[Finding]:
             first_step=alarm.first_step,
             evidence=[
                 Evidence(loss.tag, "rise as a share of the level", share, None, alarm.first_step),
-                Evidence(norm.tag, "first step of its own rise", together[0].first_step, None, together[0].first_step),
+                Evidence(norm.tag, "norm just after over just before", times, None, alarm.first_step),
             ],
         )
         return
+
+
+def _leap(norm: Track, step: int) -> float:
+    """The gradient norm of the points just after a step over that of those before it."""
+    steps, values = norm.points()
+    at = int(np.searchsorted(steps, step))
+    before, after = values[max(0, at - 24) : at], values[at : at + 8]
+    if len(before) < 12 or len(after) < 4:
+        return 0.0
+    # Above all but the highest of the points before, so that a noisy norm does not leap by chance.
+    return float(np.median(after)) / max(float(np.quantile(before, 0.9)), 1e-300)
 
 
 def _abrupt(case: Case, episode: Episode, loss: Track, share: float) -> bool:

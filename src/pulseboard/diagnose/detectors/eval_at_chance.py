@@ -22,6 +22,8 @@ def eval_at_chance(case: Case) -> Iterator[Finding]:
         rest = words_of(track.tag).rest
         if not rest & {"acc", "accuracy"} or len(track) < case.limit("eval-at-chance", "evaluations"):
             continue
+        if (case.progress(track.last_step or 0) or 1.0) < case.limit("eval-at-chance", "progress"):
+            continue
         known = next((n for name, n in KNOWN_CHOICES.items() if name in rest), None)
         choices = known or case.context.choices
         if not choices or choices < 2 or choices > 10_000:

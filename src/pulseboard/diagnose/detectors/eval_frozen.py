@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.detectors.lr_zero import lr_zero
+from pulseboard.diagnose.detectors.weights_frozen import weights_frozen
 
 
 @detector(id="eval-frozen", reads="val.loss")
@@ -14,6 +16,9 @@ def eval_frozen(case: Case) -> Iterator[Finding]:
     """Several evaluations in a row that are exactly equal while training goes on."""
     least = case.limit("eval-frozen", "in_a_row")
     train = case.one("train.loss")
+    # Weights that do not change evaluate the same: that is told by other findings.
+    if (case.one("lr") is not None and any(lr_zero(case))) or any(weights_frozen(case)):
+        return
     moving = train is None or train.longest_streak is None or train.longest_streak.length < 0.5 * len(train)
     for track in case.every("val.loss"):
         same = track.longest_streak

@@ -9,9 +9,10 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.histograms import of_gradients, root_mean_square
 
 
-@detector(id="gradient-imbalance", reads="gradient.layers")
+@detector(id="gradient-imbalance", reads="gradient.layers|histograms")
 def gradient_imbalance(case: Case) -> Iterator[Finding]:
     """The medians of all layers over the last half of the run. The target of a moving average gets none by design."""
     aside = {track.tag for track in case.every("gradient.target")}
@@ -21,6 +22,12 @@ def gradient_imbalance(case: Case) -> Iterator[Finding]:
             continue
         values = track.points(most=128).values
         levels[track.tag] = float(np.median(values[len(values) // 2 :]))
+    if not levels:
+        levels = {
+            tag: float(np.median([root_mean_square(one) for one in found[-3:]]))
+            for tag, found in of_gradients(case)
+            if len(found) >= 3 and "bias" not in tag
+        }
     levels = {tag: level for tag, level in levels.items() if level > 0}
     if len(levels) < 2:
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
-from pulseboard.diagnose.episodes import episodes
+from pulseboard.diagnose.episodes import episodes, stride_steps
 
 
 @detector(id="loss-spike", reads="train.loss")
@@ -20,7 +20,10 @@ def loss_spike(case: Case) -> Iterator[Finding]:
         if episode.returned is not True:
             continue
         share = episode.rise / abs(alarm.level) if alarm.level else float("inf")
-        mild = share < least or episode.explained is not None
+        # A few points are soon forgotten, unless they are very high.
+        lasted = ((alarm.end_step or alarm.alarm_step) - alarm.first_step) / stride_steps(loss)
+        brief = lasted < case.limit("loss-spike", "points") and share < case.limit("loss-spike", "high_rise")
+        mild = share < least or brief or episode.explained is not None
         why = f"; {episode.explained.what} just before" if episode.explained else ""
         yield case.finding(
             "loss-spike",

@@ -21,6 +21,7 @@ def out_of_expected_range(case: Case) -> Iterator[Finding]:
         metric = case.profile.metric(tag)
         if metric is None or len(track) < 3:
             continue
+        metric = metric.fitted(choices=case.context.choices, dimension=case.context.dimension)
         values = track.points(most=256).values
         if not len(values):
             continue

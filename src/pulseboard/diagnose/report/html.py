@@ -8,7 +8,7 @@ from html import escape
 
 from pulseboard.core.finding import Finding, RunReport
 from pulseboard.diagnose.causes import all_causes
-from pulseboard.diagnose.report.text import summary_rows
+from pulseboard.diagnose.report.text import summary_rows, title_of
 
 _STYLE = """
 :root { color-scheme: light dark; --back: #fff; --card: #f6f7f9; --text: #1c2126; --dim: #59636e; --line: #d4d9df;
@@ -53,7 +53,7 @@ def _table(reports: list[RunReport]) -> Iterator[str]:
 
 def _section(report: RunReport) -> Iterator[str]:
     steps = "no points" if report.steps is None else f"steps {report.steps[0]:,} to {report.steps[1]:,}"
-    yield f"<h2><span class={report.status}>{report.status}</span> {escape(report.run)}</h2>"
+    yield f"<h2><span class={report.status}>{report.status}</span> {escape(title_of(report))}</h2>"
     yield f"<small>{steps} · profile {escape(report.profile)}</small>"
     if not report.findings:
         yield f"<p>{'Nothing wrong was found.' if report.steps else 'There is nothing to look at yet.'}</p>"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from pulseboard.core.finding import RunReport
 from pulseboard.diagnose.causes import all_causes
-from pulseboard.diagnose.report.text import summary_rows
+from pulseboard.diagnose.report.text import summary_rows, title_of
 
 _SIGNS = {"critical": "🔴", "warning": "🟠", "info": "🔵", "ok": "🟢"}
 
@@ -29,7 +29,7 @@ def _table(reports: list[RunReport]) -> Iterator[str]:
 
 
 def _section(report: RunReport) -> Iterator[str]:
-    yield f"## {_SIGNS[report.status]} {_code(report.run)}: {report.status}"
+    yield f"## {_SIGNS[report.status]} {_code(title_of(report))}: {report.status}"
     steps = "no points" if report.steps is None else f"steps {report.steps[0]:,} to {report.steps[1]:,}"
     yield f"\n{steps}, profile `{report.profile}`\n"
     if not report.findings:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePath
 from typing import NamedTuple
 
 from pulseboard.core.finding import Finding, NotChecked, RankedCause, RunReport
 from pulseboard.diagnose.causes import all_causes
+from pulseboard.files import layout
 
 WIDTH = 100
 _BARS = "▁▂▃▄▅▆▇█"
@@ -32,7 +34,11 @@ _SPECIAL = {
     "GPUs": ("gpu-", "sol-", "oom-"),
     "several ranks": ("rank-",),
     "mixed precision": ("loss-scale", "steps-skipped"),
+    "reinforcement learning": ("return-",),
 }
+# Causes that are hardly likely are left to the JSON report.
+_LEAST_PROBABLE = 0.05
+_MOST_ADVICE = 3
 
 
 class Piece(NamedTuple):
@@ -52,25 +58,55 @@ def as_text(reports: Iterable[RunReport], *, width: int = WIDTH, everything: boo
 
 
 def lines_of(reports: Sequence[RunReport], *, width: int = WIDTH, everything: bool = False) -> Iterator[Line]:
-    """Reports line by line; of several, a summary follows."""
+    """Reports line by line. What could not be checked is told of one run, or where everything is asked for."""
     for report in reports:
-        yield from report_lines(report, width=width, everything=everything)
+        yield from report_lines(report, width=width, everything=everything, missing=len(reports) == 1)
+        yield ()
+    if any(finding.severity != "info" for report in reports for finding in report.findings):
+        yield (Piece("More about a finding: pulseboard explain NAME", "dim"),)
         yield ()
 
 
-def report_lines(report: RunReport, *, width: int = WIDTH, everything: bool = False) -> Iterator[Line]:
+def title_of(report: RunReport) -> str:
+    """The run's name; its directory's where the run is what was asked for."""
+    if report.run != ".":
+        return report.run
+    return PurePath(report.path.removesuffix(f"/{layout.EVENTS_DIRECTORY}")).name or report.run
+
+
+def report_lines(
+    report: RunReport, *, width: int = WIDTH, everything: bool = False, missing: bool = True
+) -> Iterator[Line]:
     """One run: what is wrong, why probably, what to do, what could not be looked at."""
     steps = "no points" if report.steps is None else f"steps {report.steps[0]:,} to {report.steps[1]:,}"
     yield (
-        Piece(f"{_SIGNS[report.status]} {report.run}", report.status),
+        Piece(f"{_SIGNS[report.status]} {title_of(report)}", report.status),
         Piece(f"  {report.status}  ", report.status),
         Piece(f"{steps} · profile {report.profile}", "dim"),
     )
-    grave = [finding for finding in report.findings if finding.severity != "info"]
-    mild = [finding for finding in report.findings if finding.severity == "info"]
     if not report.findings:
         looked = "Nothing wrong was found." if report.steps else "There is nothing to look at yet."
         yield (Piece(f"  {looked}"),)
+    yield from _findings_lines(report, width=width, everything=everything)
+    yield from _causes_lines(report, width=width)
+    yield from _advice_lines(report, width=width)
+    if missing or everything:
+        yield from _not_checked_lines(report.not_checked, width=width, everything=everything)
+    if report.doubtful:
+        yield ()
+    for doubt in report.doubtful:
+        yield from _wrapped(doubt, width=width, first="  Reading  ", style="dim")
+    if everything and report.roles:
+        yield ()
+        yield (Piece("  Read as", "title"),)
+        widest = max(len(role) for role in report.roles)
+        for role, tag in report.roles.items():
+            yield (Piece(f"    {role:<{widest}}  ", "dim"), Piece(tag, "dim"))
+
+
+def _findings_lines(report: RunReport, *, width: int, everything: bool) -> Iterator[Line]:
+    grave = [finding for finding in report.findings if finding.severity != "info"]
+    mild = [finding for finding in report.findings if finding.severity == "info"]
     for finding in grave if everything else grave[:_MOST_FINDINGS]:
         yield ()
         yield from _finding_lines(finding, report, width=width)
@@ -78,31 +114,38 @@ def report_lines(report: RunReport, *, width: int = WIDTH, everything: bool = Fa
         yield (Piece(f"  … and {len(grave) - _MOST_FINDINGS} more; --all shows them.", "dim"),)
     if mild:
         yield ()
-        for finding in mild if everything else mild[:_MOST_FINDINGS]:
-            yield from _wrapped(
-                f"{finding.slug}: {finding.summary}", width=width, first=f"  {_SIGNS['info']} ", style="info"
-            )
-        if len(mild) > _MOST_FINDINGS and not everything:
-            yield (Piece(f"  … and {len(mild) - _MOST_FINDINGS} more; --all shows them.", "dim"),)
-    if report.causes:
-        yield ()
-        yield (Piece("  Likely cause", "title"),)
-        for cause in report.causes:
-            yield from _cause_lines(cause, {finding.slug for finding in report.findings}, width=width)
+    for finding in mild if everything else mild[:_MOST_FINDINGS]:
+        yield from _wrapped(
+            f"{finding.slug}: {finding.summary}", width=width, first=f"  {_SIGNS['info']} ", style="info"
+        )
+    if len(mild) > _MOST_FINDINGS and not everything:
+        yield (Piece(f"  … and {len(mild) - _MOST_FINDINGS} more; --all shows them.", "dim"),)
+
+
+def _causes_lines(report: RunReport, *, width: int) -> Iterator[Line]:
+    if not report.causes:
+        return
+    first, *others = report.causes
+    likely = [first, *(one for one in others if one.because and one.probability >= _LEAST_PROBABLE)]
+    yield ()
+    clear = first.probability >= 0.5 or len(likely) == 1
+    yield (Piece("  Likely cause" if clear else "  The cause is unclear; one of these", "title"),)
+    for cause in likely:
+        yield from _cause_lines(cause, {finding.slug for finding in report.findings}, width=width)
+
+
+def _advice_lines(report: RunReport, *, width: int) -> Iterator[Line]:
     if report.next_check is not None:
-        yield from _wrapped(report.next_check.do, width=width, first="  Next check  ", style="strong")
-        yield from _wrapped(report.next_check.why, width=width, first="              ", style="dim")
+        yield ()
+        yield (Piece("  Check next", "title"),)
+        yield from _wrapped(report.next_check.do, width=width, first="    ")
+        yield from _wrapped(f"({report.next_check.why})", width=width, first="    ", style="dim")
     fixes = _first_fixes(report)
     if fixes:
+        yield ()
         yield (Piece("  What to change", "title"),)
-        for fix in fixes:
-            yield from _wrapped(fix, width=width, first="    - ")
-    yield from _not_checked_lines(report.not_checked, width=width, everything=everything)
-    for doubt in report.doubtful:
-        yield from _wrapped(doubt, width=width, first="  Reading  ", style="dim")
-    if everything and report.roles:
-        read = ", ".join(f"{role} = {tag}" for role, tag in report.roles.items())
-        yield from _wrapped(read, width=width, first="  Read as  ", style="dim")
+    for fix in fixes:
+        yield from _wrapped(fix, width=width, first="    - ")
 
 
 def summary_rows(reports: Sequence[RunReport]) -> list[tuple[str, str, str, str, str]]:
@@ -110,11 +153,12 @@ def summary_rows(reports: Sequence[RunReport]) -> list[tuple[str, str, str, str,
     order = {"critical": 0, "warning": 1, "info": 2, "ok": 3}
     rows: list[tuple[str, str, str, str, str]] = []
     for report in sorted(reports, key=lambda report: order[report.status]):
-        slugs = list(dict.fromkeys(finding.slug for finding in report.findings if finding.severity != "info"))
+        least = "info" if report.status == "info" else None
+        slugs = list(dict.fromkeys(f.slug for f in report.findings if f.severity != "info" or least))
         found = ", ".join(slugs[:3]) + (f" +{len(slugs) - 3}" if len(slugs) > 3 else "")
         cause = f"{report.causes[0].slug} {100 * report.causes[0].probability:.0f} %" if report.causes else ""
         steps = "" if report.steps is None else f"{report.steps[1]:,}"
-        rows.append((report.run, report.status, steps, found, cause))
+        rows.append((title_of(report), report.status, steps, found, cause))
     return rows
 
 
@@ -124,7 +168,8 @@ def sparkline(finding: Finding, report: RunReport, *, width: int = _SPARK_WIDTH)
     finite = [value for value in values if math.isfinite(value)]
     if len(finite) < 4:
         return ()
-    n = min(width, len(values))
+    beyond = _cells_beyond(finding, steps, width=width)
+    n = min(width - beyond, len(values))
     low, high = min(finite), max(finite)
     pieces: list[Piece] = []
     for i in range(n):
@@ -133,7 +178,17 @@ def sparkline(finding: Finding, report: RunReport, *, width: int = _SPARK_WIDTH)
         level = int((value - low) / (high - low) * (len(_BARS) - 1)) if high > low else 3
         inside = steps[part[-1]] >= finding.first_step and steps[part[0]] <= finding.last_step
         pieces.append(Piece(_BARS[level], "bad" if inside else "dim"))
-    return tuple(pieces)
+    return (*pieces, *[Piece("×", "bad")] * beyond)
+
+
+def _cells_beyond(finding: Finding, steps: Sequence[int], *, width: int) -> int:
+    """How much of the drawing is after the last number: a curve of NaN has no bars."""
+    if finding.last_step <= steps[-1] or finding.last_step <= steps[0]:
+        return 0
+    share = (finding.last_step - steps[-1]) / (finding.last_step - steps[0])
+    if share < 1 / len(steps):  # no more than from one point to the next
+        return 0
+    return min(width - 1, max(1, round(share * min(width, 2 * len(steps)))))
 
 
 def _finding_lines(finding: Finding, report: RunReport, *, width: int) -> Iterator[Line]:
@@ -145,21 +200,28 @@ def _finding_lines(finding: Finding, report: RunReport, *, width: int) -> Iterat
         Piece(f"  {span}", "dim"),
     )
     yield from _wrapped(finding.summary, width=width, first="    ")
-    drawn = sparkline(finding, report, width=min(_SPARK_WIDTH, width - 6))
-    if drawn:
-        yield (Piece("    "), *drawn, Piece(f"  {finding.metric}" if width > 90 else "", "dim"))
+    room = width - 4 - len(finding.metric) - 2
+    beside = room >= 40
+    drawn = sparkline(finding, report, width=min(_SPARK_WIDTH, room if beside else width - 4))
+    if not drawn:
+        return
+    yield (Piece("    "), *drawn, Piece(f"  {finding.metric}" if beside else "", "dim"))
+    marks = "".join("▔" if piece.style == "bad" else " " for piece in drawn)
+    if set(marks) == {" ", "▔"}:
+        yield (Piece("    "), Piece(marks.rstrip(), "bad"))
 
 
 def _cause_lines(cause: RankedCause, present: set[str], *, width: int) -> Iterator[Line]:
     known = all_causes().get(cause.slug)
     title = known.title if known is not None else cause.slug
-    yield (
-        Piece(f"  {100 * cause.probability:4.0f} %  ", "strong"),
-        Piece(title, "strong"),
-        Piece(f"  {cause.slug}", "dim"),
-    )
+    share = f"  {100 * cause.probability:4.0f} %  "
+    if len(share) + len(title) + 2 + len(cause.slug) <= width:
+        yield (Piece(share, "strong"), Piece(title, "strong"), Piece(f"  {cause.slug}", "dim"))
+    else:
+        yield from _wrapped(title, width=width, first=share, style="strong")
+        yield from _wrapped(cause.slug, width=width, first=" " * len(share), style="dim")
     speaks = f"for: {', '.join(cause.because)}" if cause.because else ""
-    signs = [slug if slug in present else f"no {slug}" for slug in cause.against[:4]]
+    signs = [slug if slug in present else f"no {slug}" for slug in cause.against[:3]]
     contradicts = f"against: {', '.join(signs)}" if signs else ""
     both = "; ".join(part for part in (speaks, contradicts) if part)
     if both:
@@ -179,20 +241,25 @@ def _not_checked_lines(not_checked: Sequence[NotChecked], *, width: int, everyth
     if everything:
         yield (Piece("  Not checked", "title"),)
         for one in not_checked:
-            how = f" Log it with: {one.log}" if one.log else ""
+            how = f" To have it: {one.log}" if one.log else ""
             yield from _wrapped(f"{one.slug}: {one.because}.{how}", width=width, first="    - ", style="dim")
         return
-    general = [one for one in not_checked if not any(one.slug.startswith(p) for ps in _SPECIAL.values() for p in ps)]
-    by_line: dict[str, list[str]] = {}
-    for one in general:
-        if one.log:
-            by_line.setdefault(one.log, []).append(one.slug)
-    for line, slugs in list(by_line.items())[:4]:
+    yield (Piece("  Not checked; these lines would log what it takes", "title"),)
+    special = tuple(prefix for prefixes in _SPECIAL.values() for prefix in prefixes)
+    by_line: dict[str, list[NotChecked]] = {}
+    for one in not_checked:
+        if one.log and not one.slug.startswith(special):
+            by_line.setdefault(one.log, []).append(one)
+    # What most findings wait for is worth most.
+    first = sorted(by_line.items(), key=lambda item: -len(item[1]))[:_MOST_ADVICE]
+    for line, ones in first:
+        slugs = [one.slug for one in ones]
         some = ", ".join(slugs[:4]) + (f" and {len(slugs) - 4} more" if len(slugs) > 4 else "")
-        yield from _wrapped(f"{some}. To check: {line}", width=width, first="  Not checked  ", style="dim")
-    rest = len(not_checked) - sum(len(slugs) for slugs in list(by_line.values())[:4])
+        yield from _wrapped(line, width=width, first="    ", style="dim")
+        yield from _wrapped(f"for {some}", width=width, first="      ", style="dim")
+    rest = len(not_checked) - sum(len(ones) for _, ones in first)
     if rest:
-        yield (Piece(f"  Not checked  {rest} more that this log has no data for; --all lists them.", "dim"),)
+        yield (Piece(f"    {rest} more; --all lists them and what to log.", "dim"),)
 
 
 def _wrapped(text: str, *, width: int, first: str, style: str = "") -> Iterator[Line]:

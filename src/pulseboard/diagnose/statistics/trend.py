@@ -52,19 +52,24 @@ def trend(points: Points) -> Trend | None:
     slope = float(np.median(rise[some] / distance[some]))
     middle = float(np.median(values - slope * x))
     score = float(np.sign(rise).sum())
-    variance = n * (n - 1) * (2 * n + 5) / 18.0 * _inflation(values - slope * x)
+    variance = n * (n - 1) * (2 * n + 5) / 18.0 * _inflation(values - slope * x, rise=slope * (x[-1] - x[0]))
     z = (score - math.copysign(1.0, score)) / math.sqrt(variance) if score and variance > 0 else 0.0
     return Trend(slope, z, middle + slope * x[0], middle + slope * x[-1])
 
 
-def _inflation(residuals: Floats) -> float:
-    """By how much persistence of the residuals widens the test's variance."""
+def _inflation(residuals: Floats, *, rise: float) -> float:
+    """By how much persistence of the residuals widens the test's variance.
+
+    Only as far as residuals matter beside the rise: those of a clean line or bow hang together too.
+    """
     centred = residuals - residuals.mean()
     squares = float((centred**2).sum())
     if squares <= 0:
         return 1.0
     phi = min(0.95, max(0.0, float((centred[1:] * centred[:-1]).sum()) / squares))
-    return (1 + phi) / (1 - phi)
+    left = squares / len(residuals)
+    share = left / (left + rise**2 / 12)
+    return 1 + share * ((1 + phi) / (1 - phi) - 1)
 
 
 def _thinned(points: Points) -> tuple[NDArray[np.int64], Floats]:

@@ -1,0 +1,90 @@
+"""A profile as Markdown: what one training system's guide says, to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pulseboard.diagnose.profile import Band, Expected, Metric, Profile, load_profile
+
+_INFINITY = float("inf")
+
+
+def profile_text(profile: Profile) -> str:
+    """The whole page: metrics with their ranges, limits that are its own, the decision flow, patterns, advice."""
+    return "\n".join(_lines(profile)).rstrip() + "\n"
+
+
+def _lines(profile: Profile) -> Iterator[str]:
+    yield f"# {profile.title or profile.name}\n"
+    yield f"The profile `{profile.name}`."
+    if profile.recognised_by:
+        yield "Chosen by itself where two of these are logged: " + ", ".join(f"`{t}`" for t in profile.recognised_by)
+    own = _own_limits(profile)
+    if profile.metrics:
+        yield "\n## Metrics\n"
+    for metric in profile.metrics:
+        yield from _metric_lines(metric)
+    if own:
+        yield "\n## Limits\n"
+        yield from (f"- `{slug}` {name}: {value:g}" for slug, name, value in own)
+    if profile.severities:
+        yield "\n## Never graver than\n"
+        yield from (f"- `{slug}`: {most}" for slug, most in profile.severities.items())
+    if profile.flow:
+        yield "\n## Where to look\n"
+    for step in profile.flow:
+        yield f"### {step['question']}\n"
+        yield from (f"- {check}" for check in step.get("checks", ()))
+        yield f"\nThen: {step.get('action', '')}\n"
+    if profile.patterns:
+        yield "\n## Patterns\n"
+    for pattern in profile.patterns:
+        yield f"### {pattern.name}\n"
+        yield f"Shows as {', '.join(f'`{slug}`' for slug in pattern.when)}; probably `{pattern.cause}`.\n"
+        yield from (f"- Look at: {check}" for check in pattern.check)
+        yield from (f"- {fix}" for fix in pattern.fix)
+        yield ""
+    if profile.advice:
+        yield "\n## Advice\n"
+        yield from (f"- {line}" for line in profile.advice)
+
+
+def _own_limits(profile: Profile) -> list[tuple[str, str, float]]:
+    """The limits that differ from the general ones; all of the general profile."""
+    general = load_profile("general").limits
+    return [
+        (slug, name, value)
+        for slug, limits in profile.limits.items()
+        for name, value in limits.items()
+        if profile.name == "general" or general.get(slug, {}).get(name) != value
+    ]
+
+
+def _metric_lines(metric: Metric) -> Iterator[str]:
+    unit = f" ({metric.unit})" if metric.unit else ""
+    every = f" Log it every {metric.every}." if metric.every else ""
+    yield f"- `{metric.tag}`{unit}: {metric.meaning} {metric.expected}{every}".replace("  ", " ").rstrip()
+    for band in metric.bands:
+        yield f"  - {band.kind}: {_range(band)}"
+    if metric.stages:
+        yield f"  - by progress: {', '.join(_stage(stage) for stage in metric.stages)}"
+    if metric.choices:
+        yield f"  - holds for a vocabulary of about {metric.choices:,}"
+    if metric.dimension:
+        yield f"  - holds for {metric.dimension} dimensions, and is scaled to a run's own"
+    for sign in metric.warning_signs:
+        yield f"  - warning sign: {sign}"
+
+
+def _range(band: Band | Expected) -> str:
+    if band.low == -_INFINITY:
+        return f"below {band.high:g}"
+    if band.high == _INFINITY:
+        return f"above {band.low:g}"
+    return f"{band.low:g} to {band.high:g}" if band.high > band.low else f"{band.low:g}"
+
+
+def _stage(stage: Expected) -> str:
+    at = f"{100 * stage.progress:.0f} %" if stage.step is None else f"step {stage.step:,}"
+    about = "" if stage.value is None else f" (about {stage.value:g})"
+    return f"{at} {_range(stage)}{about}"

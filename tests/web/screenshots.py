@@ -1,0 +1,65 @@
+"""Writes docs/screenshots: each tab, on a desktop and a phone, light and dark. Run by `make screenshots`.
+
+    python tests/web/screenshots.py [DIRECTORY]
+
+Look at each one before it goes in.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+sys.path.insert(0, str(TESTS))
+
+from playwright.sync_api import sync_playwright  # noqa: E402
+from servers import a_server, wait_for  # noqa: E402
+from web.conftest import FLAGS, chromium_path  # noqa: E402
+from web.page_logs import write_gallery  # noqa: E402
+
+TABS = [
+    *("health", "scalars", "timeseries", "distributions", "histograms", "text"),
+    *("images", "audio", "hparams", "system", "graph", "compare"),
+]
+SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
+COLOURS = 256
+"""A palette this small halves the files, and flat drawings do not show it."""
+
+
+def main() -> None:
+    """Take every picture."""
+    directory = Path(sys.argv[1] if len(sys.argv) > 1 else TESTS.parent / "docs/screenshots")
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as driver:
+        logs = write_gallery(Path(scratch) / "runs", graph=True)
+        browser = driver.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+        with a_server(logs, Path(scratch)) as server:
+            wait_for(lambda: not server.api("diagnosis").json["pending"], secs=60)
+            for theme in ("light", "dark"):
+                for size, (width, height) in SIZES.items():
+                    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+                    page = context.new_page()
+                    page.goto(f"{server.url}#scalars")
+                    page.wait_for_selector("article canvas")
+                    for tab in TABS:
+                        page.goto(f"{server.url}#{tab}")
+                        page.wait_for_timeout(1800)
+                        path = directory / f"{tab}-{size}-{theme}.png"
+                        _save(page.screenshot(), path)
+                        print(f"{path.stat().st_size / 1000:6.0f} kB  {path.name}")
+                    context.close()
+        browser.close()
+
+
+def _save(picture: bytes, path: Path) -> None:
+    from PIL import Image
+
+    small = Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS, kmeans=1, dither=Image.Dither.NONE)
+    small.save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    main()
