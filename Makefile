@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := $(wildcard src/pulseboard/native/*.[ch] src/pulseboard/native/*.pyx)
 
-.PHONY: help demo test check golden format bench contract fuzz native clean
+.PHONY: help demo test check golden format bench contract fuzz native page zoo labels screenshots clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
@@ -25,14 +25,17 @@ $(VENV)/.dev: $(VENV)/.user
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[dev]'
 	@touch $@
 
-native: $(VENV)/.user  ## build the compiled kernel in place
+native: $(VENV)/.user  ## build what is compiled, in place
+
+page: $(VENV)/.made  ## build the dashboard's page, where its sources have changed
+	@$(BIN)/python packaging/page.py
 
 # ---- commands
 
-demo: $(VENV)/.user  ## train something small, then look at it with pulseboard
-	@trainers/demo.sh $(BIN)
+demo: $(VENV)/.user  ## train four small models live, on the dashboard and with a diagnosis; SECONDS=30 ends it by itself
+	@$(BIN)/pulseboard demo $(if $(SECONDS),--seconds $(SECONDS))
 
-test: check $(VENV)/.dev  ## what CI runs: the checks, then the tests
+test: check page $(VENV)/.dev  ## what CI runs: the checks, then the tests
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.dev  ## format, lint, types
@@ -52,6 +55,16 @@ bench: $(VENV)/.dev  ## measure reading, writing, watching and serving beside th
 	$(BIN)/python benchmarks/write.py --write docs/benchmarks.md
 	$(BIN)/python benchmarks/watch.py --write docs/benchmarks.md
 	$(BIN)/python benchmarks/serve.py --write docs/benchmarks.md
+	$(BIN)/python benchmarks/store.py --write docs/benchmarks.md
+
+zoo: $(VENV)/.dev  ## train the zoo (an hour on two cores, then nothing) and score diagnosis; writes docs/diagnosis-score.md
+	$(BIN)/python -m zoo build --dir .zoo
+	$(BIN)/python -m zoo score --dir .zoo --write docs/diagnosis-score.md
+	$(BIN)/python -m zoo labels --write docs/diagnosis-score.md
+	$(BIN)/python -m zoo peers --dir .zoo --write docs/diagnosis-score.md
+
+screenshots: $(VENV)/.dev page  ## take the pictures of docs/screenshots anew
+	$(BIN)/python tests/web/screenshots.py
 
 contract: $(VENV)/.dev  ## ask a running server everything its OpenAPI document allows, and much that it does not
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check schemathesis
@@ -61,5 +74,5 @@ fuzz: $(VENV)/.dev  ## ten minutes of hostile bytes against the sanitized kernel
 	$(BIN)/python tests/native/fuzz.py --seconds 600
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) build dist .bench demo_runs src/*.egg-info
+	rm -rf $(VENV) build dist .bench .zoo demo_runs src/*.egg-info src/pulseboard/serve/page web/node_modules
 	find src -name '*.so' -delete

@@ -1,10 +1,15 @@
 """Builds what is compiled; everything else is in pyproject.toml."""
 
 import os
+import sys
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_py import build_py
+
+sys.path.insert(0, str(Path(__file__).parent / "packaging"))
+from page import build_page
 
 NATIVE = Path("src/pulseboard/native")
 
@@ -26,5 +31,15 @@ def extension(face: Path) -> Extension:
     )
 
 
+class WithPage(build_py):
+    """The package's files, the page among them. An editable install leaves the page to `make page`."""
+
+    def run(self) -> None:
+        if not self.editable_mode:
+            build_page()
+            self.data_files = self._get_data_files()  # the page was not there when they were listed
+        super().run()
+
+
 faces = [extension(face) for face in sorted(NATIVE.glob("*.pyx"))]
-setup(ext_modules=cythonize(faces, language_level=3, build_dir="build/cython"))
+setup(ext_modules=cythonize(faces, language_level=3, build_dir="build/cython"), cmdclass={"build_py": WithPage})

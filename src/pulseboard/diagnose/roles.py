@@ -622,8 +622,10 @@ def read_roles(points: Mapping[str, int], *, given: Mapping[str, str] | None = N
         found[role] = tuple(ranked)
     _settle_losses(found, points, doubtful)
     for role, tag in (given or {}).items():
-        if tag:
+        if tag in points:
             found[role] = (tag, *(other for other in found.get(role, ()) if other != tag))
+        elif tag:
+            doubtful.append(f"{tag!r} was to be read as {role}, but this run does not log it.")
         else:
             found.pop(role, None)
     return Reading(found, tuple(doubtful))

@@ -18,7 +18,9 @@ def loss_too_good(case: Case) -> Iterator[Finding]:
     loss = case.need("train.loss", points=20)
     steps, values = loss.points(most=1024)
     start = float(np.median(values[:3]))
-    if start <= 0:
+    zeros = loss.longest_streak
+    # A loss of exactly 0 is no loss at all, and has a finding of its own.
+    if start <= 0 or (zeros is not None and zeros.value == 0.0 and zeros.length >= 5):
         return
     level = running_median(values, 5)
     share, part = case.limit("loss-too-good", "share_of_start"), case.limit("loss-too-good", "share_of_run")

