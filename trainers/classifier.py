@@ -3,7 +3,7 @@
 python trainers/classifier.py                                       # a minute on one core
 python trainers/classifier.py --optimizer sgd --learning-rate 0.1
 python trainers/classifier.py --images pictures/ --size 64 --width 64 --batch-size 256 --steps 20000
-python trainers/classifier.py --fault label_noise                   # break it, and watch the diagnosis
+python trainers/classifier.py --fault label-noise                   # break it, and watch the diagnosis
 """
 
 import argparse

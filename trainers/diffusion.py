@@ -2,7 +2,7 @@
 
 python trainers/diffusion.py                                        # a minute on one core
 python trainers/diffusion.py --images pictures/ --size 64 --width 128 --batch-size 128 --steps 200000
-python trainers/diffusion.py --fault diffusion_wrong_target         # break it, and watch the diagnosis
+python trainers/diffusion.py --fault diffusion-wrong-target         # break it, and watch the diagnosis
 
 A picture and noise are mixed, at step t of T as much as the schedule says; the model is shown the mixture and says what
 the noise was. To draw, begin with noise alone and take away, step by step, what the model says is noise.

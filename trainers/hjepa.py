@@ -2,7 +2,7 @@
 
 python trainers/hjepa.py                                            # a minute on one core
 python trainers/hjepa.py --images pictures/ --size 224 --patch 16 --dim 768 --depth 12 --heads 12 --steps 300000
-python trainers/hjepa.py --fault no_stop_gradient                   # break it, and watch the diagnosis
+python trainers/hjepa.py --fault no-stop-gradient                   # break it, and watch the diagnosis
 
 Three networks: the context encoder sees what is left of a picture, the predictor guesses the features of what is
 hidden, and the target encoder, which sees everything, says what they are. The target encoder is not trained. It follows
@@ -348,7 +348,7 @@ run = pb.init(
         "max_steps": args.steps,
         "warmup_steps": warmup_steps,
         "clip_norm": clip_norm,
-        "frozen": ["target_encoder"],  # it follows; no optimizer has it
+        "frozen": "target_encoder",  # it follows; no optimizer has it
         "levels": LEVELS,
         "embedding_dim": args.dim,
         "ema_momentum_start": args.ema_start,

@@ -115,7 +115,7 @@ def textures(count: int, *, size: int = 32, noise: float = 0.7, directions: int 
 
     angle = (torch.arange(directions).view(1, -1, 1) + between(-0.25, 0.25)) * math.pi / directions
     waves = 2 * math.pi / between(5, 8)
-    strength = torch.where(F.one_hot(labels, directions).bool().unsqueeze(2), between(1.0, 1.3), between(0, 0.8))
+    strength = torch.where(F.one_hot(labels, directions).bool().unsqueeze(2), between(0.8, 1.2), between(0, 0.5))
     line = torch.arange(size) - (size - 1) / 2
     # cos(a + b) = cos a cos b - sin a sin b: two products of matrices instead of a cosine for every pixel and wave.
     across, down = waves * angle.cos() * line, waves * angle.sin() * line + between(0, 2 * math.pi)

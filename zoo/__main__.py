@@ -12,8 +12,9 @@ from pathlib import Path
 
 from zoo import labels, peers
 from zoo.build import build
-from zoo.plan import specimens
+from zoo.plan import Specimen, specimens
 from zoo.score import interval, judge, misses, score
+from zoo.views import VIEWS
 
 
 def main() -> None:
@@ -23,12 +24,13 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="trainings at a time (2)")
     parser.add_argument("--only", help="names that contain this")
     parser.add_argument("--tuning", action="store_true", help="only what is not kept aside")
+    parser.add_argument("--aside", action="store_true", help="only what is kept aside")
     parser.add_argument("--misses", action="store_true", help="list what is judged wrong, of the tuning part only")
     parser.add_argument("--write", type=Path, help="put the table into this document")
     args = parser.parse_args()
     chosen = [one for one in specimens() if not args.only or args.only in one.name]
-    if args.tuning:
-        chosen = [one for one in chosen if not one.aside]
+    if args.tuning or args.aside:
+        chosen = [one for one in chosen if one.aside == args.aside]
     if args.what == "list":
         for one in chosen:
             print(one.name, "aside" if one.aside else "")
@@ -49,7 +51,7 @@ def main() -> None:
     judged = judge(chosen, args.dir)
     if args.misses:
         print("\n".join(misses(one for one in judged if not one.specimen.aside)))
-    show(table(judged), args, mark="zoo")
+    show(f"{table(judged)}\n\n{views_table(chosen, args.dir)}", args, mark="zoo")
 
 
 def show(text: str, args: argparse.Namespace, *, mark: str | None = None) -> None:
@@ -71,6 +73,16 @@ def table(judged: list) -> str:
         lines.append(
             f"\nFaults found, kept aside, drawing faults anew 500 times: 90 % between {low:.3f} and {high:.3f}."
         )
+    return "\n".join(lines)
+
+
+def views_table(chosen: list[Specimen], directory: Path) -> str:
+    """The same trainings as others would have logged them."""
+    lines = ["| logged as | faults found | precision | healthy flagged | right cause first |"]
+    lines.append("| --- | --- | --- | --- | --- |")
+    for name, view in {"it was": None, **VIEWS}.items():
+        found, precision, flagged, _, first, *_ = score(judge(chosen, directory, view=view)).rows()
+        lines.append(f"| {name} | {found[1]} | {precision[1]} | {flagged[1]} | {first[1]} |")
     return "\n".join(lines)
 
 

@@ -15,8 +15,8 @@ import pulseboard as pb
 from pulseboard.cli import commands
 
 COMMANDS = [found.name for found in pkgutil.iter_modules(commands.__path__)]
-# Those that read a log, tell of it and end. `serve` goes on, `explain` reads none; each has tests of its own.
-READING = [name for name in COMMANDS if name not in ("serve", "explain")]
+# Those that read a log, tell of it and end. `serve` goes on, `explain` and `demo` read none; each has tests of its own.
+READING = [name for name in COMMANDS if name not in ("serve", "explain", "demo")]
 # What a command cannot do without, besides the path.
 NEEDED = {"archive": ["--to", "archive"], "import": ["imported"]}
 

@@ -27,7 +27,7 @@ TAGS = [
     "eval/a/loss_quantile_0.9", "moe/aux_loss", "moe/z_loss", "moe/expert_utilization", "moe/load_imbalance",
     "moe/router_entropy", "moe/drop_rate", "moe/dead_experts", "rollout/ep_rew_mean", "train/approx_kl",
     "Losses/Policy Loss", "G/loss", "probe/eval_twice", "data/batch_hash", "data/padding_share", "rank/param_checksum",
-    "rank/step_time", "schedule/batch_size", "schedule/sequence_length",
+    "rank/step_time", "rank/forward_time", "schedule/batch_size", "schedule/sequence_length",
 ]  # fmt: skip
 CONFIG = {
     "vocab_size": 90,

@@ -213,3 +213,19 @@ def test_a_look_costs_the_same_late_in_a_run_as_early():
 def test_a_case_may_be_reported_twice(case, falling):
     one = case({"train/loss": falling()})
     assert report_on(one).to_dict() == report_on(one).to_dict()
+
+
+def test_the_room_is_the_call(tmp_path, falling):
+    write_run(tmp_path, {"objective": diverging(), "train/loss": falling()}, name="a")
+    write_run(tmp_path, {"train/loss": falling()}, name="b")
+    found = pb.diagnose(tmp_path, roles={"train.loss": "objective"})
+    assert found.status == "critical"
+    assert [report.run for report in found] == ["a", "b"]
+    assert found["a"].roles["train.loss"] == "objective"
+    assert found["b"].roles["train.loss"] == "train/loss"  # it logs no objective, and says so
+    assert "'objective'" in found["b"].doubtful[0]
+    assert found.to_dict()["schema"] == 1
+    assert "loss-diverged" in str(found)
+    assert pb.diagnose(pb.read(tmp_path), runs=["b"]).status in ("ok", "info")
+    with pytest.raises(KeyError, match="There is no report of a run 'c'; there are a, b"):
+        found["c"]

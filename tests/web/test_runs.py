@@ -106,7 +106,7 @@ def test_a_run_is_renamed_noted_tagged_and_hidden_for_everybody(look, own_server
     other = look.at(own_server, "#scalars", wait=CARD)
     row = other.locator(".row", has_text="my favourite")
     row.wait_for()
-    assert "look at step 300" in row.locator(".pick").get_attribute("title")
+    assert "look at step 300" in row.locator(".run-name").get_attribute("title")
     row.hover()
     other.get_by_label("More about my favourite").click()
     other.get_by_text("Hide everywhere").click()

@@ -188,7 +188,7 @@ def test_cards_are_pinned_and_laid_over_each_other(look, gallery):
     page.get_by_text("train/loss and val/loss").click()
     overlay = page.get_by_role("region", name="Pinned cards").locator("article[aria-label='train/loss + val/loss']")
     overlay.locator("canvas").wait_for()
-    assert overlay.locator(".legend .ellipsis").first.inner_text().count("·") == 1
+    assert overlay.locator(".legend .run-name").first.inner_text().count("·") == 1
     assert "pinned=" in page.url
     assert "overlays=" in page.url
 

@@ -117,7 +117,7 @@ def optimizer_not_stepping(parts: Any) -> None:
     "wrong-parameters",
     bases=EVERY_BASE,
     cause="optimizer-not-stepping",
-    accepted=(*_NO_STEP, "gradient-exploding", "clipping-excess", "gradient-scale-off"),
+    accepted=("eval-frozen", *_NO_STEP, "gradient-exploding", "clipping-excess", "gradient-scale-off"),
     visible="L1",
     equivalent=("frozen-weights", "scheduler-bug"),
 )

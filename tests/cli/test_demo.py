@@ -1,0 +1,165 @@
+"""The demonstration as a person sees it: an address at once, curves within seconds, findings, and a clean end."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+import pulseboard as pb
+
+SECONDS = 24
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+@contextmanager
+def started(directory, *flags):
+    """The command as a process of its own, ended with the block; what it says is gathered as it comes."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "pulseboard", "demo", "--dir", str(directory), "--port", "0", *flags],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PULSEBOARD_DATA_DIR": str(directory / "data"), "XDG_CACHE_HOME": str(directory / "cache")},
+    ) as process:
+        demo = SimpleNamespace(process=process, lines=[], began=time.monotonic())
+        demo.reader = threading.Thread(target=lambda: demo.lines.extend(process.stdout))
+        demo.reader.start()
+        try:
+            yield demo
+        finally:
+            process.kill()
+            demo.reader.join(10)
+
+
+def address(demo, *, secs=30):
+    """Where the dashboard is, once that is said."""
+    while time.monotonic() < demo.began + secs:
+        if demo.lines and (found := re.search(r"Pulseboard is at (http://\S+/)", demo.lines[0])):
+            return found[1]
+        time.sleep(0.05)
+    raise AssertionError(f"no address within {secs} s: {demo.lines}")
+
+
+def runs_of(url):
+    with _opener.open(f"{url}api/runs", timeout=30) as answer:
+        return {run["name"]: run for run in json.load(answer)["runs"]}
+
+
+def wait_for_points(demo, url, *, secs=30):
+    """The four runs, as soon as each has points."""
+    while time.monotonic() < demo.began + secs:
+        runs = runs_of(url)
+        if len(runs) == 4 and all(run["points"] for run in runs.values()):
+            return runs
+        time.sleep(0.1)
+    raise AssertionError(f"no points within {secs} s: {runs}")
+
+
+def ended(demo, *, secs=60):
+    code = demo.process.wait(secs)
+    demo.reader.join(10)
+    return code, "".join(demo.lines), demo.process.stderr.read()
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """One demonstration from its start to its own end."""
+    directory = tmp_path_factory.mktemp("demo") / "runs"
+    with started(directory, "--seconds", str(SECONDS)) as demo:
+        url = address(demo)
+        addressed = time.monotonic() - demo.began
+        wait_for_points(demo, url)
+        pictured = time.monotonic() - demo.began
+        code, out, err = ended(demo)
+        took = time.monotonic() - demo.began
+    return SimpleNamespace(
+        directory=directory, addressed=addressed, pictured=pictured, took=took, code=code, out=out, err=err
+    )
+
+
+def test_the_first_picture_is_there_within_ten_seconds(shown):
+    assert shown.addressed < shown.pictured < 10
+
+
+def test_it_ends_by_itself_when_its_time_is_over(shown):
+    assert shown.code == 0
+    assert SECONDS - 1 < shown.took < SECONDS + 15
+    assert shown.err == f"Stopped. The runs are in {shown.directory}\n"
+
+
+@pytest.mark.parametrize(
+    ("run", "slugs"),
+    [
+        ("diverging", {"loss-nan", "loss-diverged"}),
+        ("overfitting", {"overfitting"}),
+        ("collapsing", {"representation-collapse"}),
+    ],
+)
+def test_what_is_wrong_is_told_as_it_appears(shown, run, slugs):
+    told = re.findall(rf"^ +\d+ s  {run}  (?:warning|critical) (\S+)  \S", shown.out, re.MULTILINE)
+    assert set(told) & slugs
+    told = re.findall(r"^ +\d+ s  .*$", shown.out, re.MULTILINE)
+    assert len(told) == len({line.split(" s  ", 1)[1] for line in told}), "a finding was told twice"
+
+
+def test_of_the_healthy_one_nothing_is_told(shown):
+    assert re.findall(r"^ +\d+ s  healthy.*$", shown.out, re.MULTILINE) == []
+
+
+def test_a_table_sums_it_up(shown):
+    rows = re.findall(
+        r"^(collapsing|diverging|healthy|overfitting) +(critical|warning|info|ok) ", shown.out, re.MULTILINE
+    )
+    status = dict(rows)
+    assert status["collapsing"] == status["diverging"] == "critical"
+    assert status["overfitting"] == "warning"
+    assert status["healthy"] in ("ok", "info")
+
+
+def test_the_runs_stay_and_are_whole(shown):
+    log = pb.read(shown.directory)
+    assert {"collapsing", "diverging", "healthy", "overfitting"} <= set(log)
+    assert json.loads((shown.directory / "healthy" / "run.json").read_text())["status"] in ("finished", "killed")
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_a_kill_end_it_cleanly_with_its_trainings(tmp_path, sign):
+    with started(tmp_path / "runs") as demo:
+        url = address(demo)
+        wait_for_points(demo, url)
+        demo.process.send_signal(sign)
+        code, out, err = ended(demo, secs=20)
+    assert (code, err) == (0, f"\nStopped. The runs are in {tmp_path / 'runs'}\n")
+    assert "Traceback" not in out
+    # Whoever still trains, still logs.
+    before = pb.read(tmp_path / "runs")["healthy"].points
+    time.sleep(1)
+    assert pb.read(tmp_path / "runs")["healthy"].points == before
+
+
+def test_what_is_not_its_own_is_not_overwritten(pulseboard, tmp_path):
+    (tmp_path / "healthy").mkdir()
+    ran = pulseboard("demo", "--dir", tmp_path, "--seconds", "5", "--port", "0")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"Choose another directory with --dir: {tmp_path / 'healthy'}" in ran.err
+
+
+@pytest.mark.parametrize("seconds", ["0", "-3", "soon", "nan", "1e9"])
+def test_a_time_that_is_none_is_an_error(pulseboard, seconds):
+    ran = pulseboard("demo", "--seconds", seconds)
+    assert ran.code == 2
+    assert "use 5 to 86400" in ran.err
+
+
+def test_its_help_teaches_it_by_example(pulseboard):
+    ran = pulseboard("demo", "--help")
+    assert "  pulseboard demo --seconds 30 " in ran.out
