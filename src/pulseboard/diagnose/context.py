@@ -117,6 +117,8 @@ def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, An
             yield from _flat(value, f"{name}.")
         elif isinstance(value, bool | int | float | str):
             yield name, value
+        elif isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+            yield name, ", ".join(value)
 
 
 def _lists(config: Mapping[str, Any]) -> Iterable[tuple[str, list[Any]]]:

@@ -102,8 +102,28 @@ def run_detectors(case: Case, chosen: Iterable[Detector] | None = None) -> Sight
         seen.findings.extend(found)
         if not found:
             seen.absent.add(one.id)
+    seen.not_checked.sort(key=lambda one: (_foreign_to(case, one.slug), one.slug))
     seen.findings.sort(key=lambda f: (-SEVERITIES.index(f.severity), f.first_step, f.slug, f.metric))
     return seen
+
+
+# Kinds of metrics that most trainings rightly do not have.
+_SPECIAL = frozenset(
+    {"moe", "ema", "mask", "prediction", "collapse", "target", "gpu", "rank", "ranks", "rl", "amp", "sol"}
+)
+_SPECIAL_ROLES = frozenset({"loss.quantiles", "loss.contribution", "loss.relative", "gradient.target", "memory.peak"})
+
+
+def _foreign_to(case: Case, slug: str) -> bool:
+    """Whether a finding is about a kind of training that this one is not: told after those it could have."""
+    known = all_detectors().get(slug)
+    if known is None:
+        return False
+    roles = [role for wanted in known.reads for role in wanted.split("|")]
+    special = [role for role in roles if role.split(".")[0] in _SPECIAL or role in _SPECIAL_ROLES]
+    kinds = {role.split(".")[0] for role in special}
+    present = {role.split(".")[0] for role in case.reading.tags} | ({"ranks"} if len(case.ranks) > 1 else set())
+    return bool(special) and not kinds & present - {"loss", "gradient", "memory"}
 
 
 def _bounded(finding: Finding, case: Case) -> Finding | None:

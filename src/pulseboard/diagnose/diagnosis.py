@@ -22,7 +22,7 @@ _CURVE_POINTS = 256
 
 
 class Diagnosis(tuple[RunReport, ...]):
-    """The reports of a log, in its order."""
+    """The reports of a log, by the names of its runs."""
 
     __slots__ = ()
 
@@ -66,7 +66,7 @@ def diagnose(
     chosen = set(runs) if runs is not None else None
     found = []
     for log in logs:
-        for training in trainings(log):
+        for training in sorted(trainings(log), key=lambda training: training.name):
             if chosen is None or training.name in chosen or any(run.name in chosen for _, run in training.parts):
                 found.append(report_on_training(training, profile=profile, roles=roles, watching=watching))
     return Diagnosis(found)

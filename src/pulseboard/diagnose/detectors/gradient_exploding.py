@@ -10,6 +10,7 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.detectors.loss_diverged import moving_target
 from pulseboard.diagnose.episodes import stride_steps
 from pulseboard.diagnose.track import Change
 
@@ -35,7 +36,7 @@ def gradient_exploding(case: Case) -> Iterator[Finding]:
             continue
         yield case.finding(
             "gradient-exploding",
-            "critical" if factor >= grave else "warning",
+            "critical" if factor >= grave else "info" if moving_target(case) else "warning",
             norm,
             f"{norm.tag} rose from {math.exp(alarm.level):.3g} to {math.exp(alarm.peak):.3g} from step "
             f"{alarm.first_step} and stays up.",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.detectors.loss_diverged import moving_target
 from pulseboard.diagnose.episodes import episodes
 
 
@@ -15,12 +16,13 @@ def loss_level_shift(case: Case) -> Iterator[Finding]:
     """One finding for each episode that has not ended at the old level."""
     loss = case.need("train.loss", points=48)
     least = case.limit("loss-level-shift", "rise")
+    moving = moving_target(case)  # then the loss may rise in health
     for episode in episodes(case, loss):
         alarm = episode.alarm
         if episode.returned is True or episode.slow:
             continue
         share = episode.rise / abs(alarm.level) if alarm.level else float("inf")
-        mild = share < least or episode.explained is not None
+        mild = share < least or episode.explained is not None or moving
         why = f" after {episode.explained.what}" if episode.explained else ""
         still = "has not come back" if episode.returned is None else "stayed there"
         yield case.finding(

@@ -26,7 +26,8 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
     if n < 20:
         return
     start, level = float(loss.points(most=512).values[0]), float(np.median(values[-max(5, n // 5) :]))
-    if start <= level:
+    # What never fell at all is no plateau but flat.
+    if start - level < case.limit("loss-plateau", "fallen") * abs(start):
         return
     began = _plateau_start(values, level)
     length = (n - began) / n

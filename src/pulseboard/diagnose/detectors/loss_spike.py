@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.detectors.loss_diverged import moving_target
 from pulseboard.diagnose.episodes import episodes, stride_steps
 
 
@@ -15,6 +16,7 @@ def loss_spike(case: Case) -> Iterator[Finding]:
     """One finding for each episode that ended where it began."""
     loss = case.need("train.loss", points=48)
     least = case.limit("loss-spike", "rise")
+    moving = moving_target(case)  # then the loss may rise in health
     for episode in episodes(case, loss):
         alarm = episode.alarm
         if episode.returned is not True:
@@ -23,7 +25,7 @@ def loss_spike(case: Case) -> Iterator[Finding]:
         # A few points are soon forgotten, unless they are very high.
         lasted = ((alarm.end_step or alarm.alarm_step) - alarm.first_step) / stride_steps(loss)
         brief = lasted < case.limit("loss-spike", "points") and share < case.limit("loss-spike", "high_rise")
-        mild = share < least or brief or episode.explained is not None
+        mild = share < least or brief or episode.explained is not None or moving
         why = f"; {episode.explained.what} just before" if episode.explained else ""
         yield case.finding(
             "loss-spike",

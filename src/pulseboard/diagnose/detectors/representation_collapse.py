@@ -68,8 +68,9 @@ def _low_rank(case: Case, track: Track) -> tuple[Evidence, int] | None:
     steps, values = track.points(most=512)
     early, last = float(np.median(values[:3])), float(np.median(values[-3:]))
     limit = case.limit("representation-collapse", "rank_share") * early
-    # A small model has few directions to begin with: the floor holds where there were many.
-    floor = min(case.limit("representation-collapse", "rank_floor"), 0.5 * early)
+    # Coarse levels and small models have few directions to begin with: the floor holds where there were many.
+    floor = case.limit("representation-collapse", "rank_floor")
+    floor = floor if early >= 5 * floor else 0.0
     if last >= max(limit, floor):
         return None
     first = int(steps[int(np.argmax(values < max(limit, floor)))])
