@@ -294,7 +294,13 @@ def compare(specimens: Iterable[Specimen], directory: Path, *, jobs: int = 2) ->
     below = directory / ".peers"
     peers = install(below)
     parts = []
-    groups = [("The zoo", zoo_subjects(specimens, directory))]
+    specimens = list(specimens)
+    aside = {one.name for one in specimens if one.aside}
+    zoo = zoo_subjects(specimens, directory)
+    groups = [
+        ("The zoo, kept aside from our tuning", [one for one in zoo if one.name in aside]),
+        ("The zoo, all of it", zoo),
+    ]
     if (CORPUS / "labels.tsv").exists():
         groups.append(("Labelled runs of public repositories, high and medium confidence", labelled_subjects()))
     for title, subjects in groups:
@@ -304,7 +310,7 @@ def compare(specimens: Iterable[Specimen], directory: Path, *, jobs: int = 2) ->
         for peer in peers:
             verdicts[f"{peer.name} {peer.version}"] = peer_verdicts(peer, subjects, below, jobs=jobs)
         # Steps of foreign logs are updates, epochs or moves in a game: alarms are not counted by them.
-        parts.append(f"{title}:\n\n{table(verdicts, by_steps=subjects is groups[0][1])}")
+        parts.append(f"{title}:\n\n{table(verdicts, by_steps='zoo' in title)}")
     if not parts:
         raise SystemExit(f"There is nothing to compare on in {directory}: build the zoo first, `python -m zoo build`.")
     return "\n\n".join(parts)

@@ -69,6 +69,11 @@ def trainings(tmp_path):
 # ---- text
 
 
+def steady(text):
+    """The text without probabilities: they move whenever a weight is tuned, and tests/diagnose has them."""
+    return re.sub(r"[ \d]\d %", "## %", text)
+
+
 def test_a_healthy_run_is_said_to_be_well_and_what_more_could_be_checked(pulseboard, trainings, golden):
     ran = pulseboard("diagnose", trainings, "-r", "healthy")
     assert (ran.code, ran.err) == (0, "")
@@ -79,7 +84,7 @@ def test_a_healthy_run_is_said_to_be_well_and_what_more_could_be_checked(pulsebo
 def test_a_broken_run_is_critical_with_curve_cause_check_and_cure(pulseboard, trainings, golden):
     ran = pulseboard("diagnose", trainings / "broken")
     assert (ran.code, ran.err) == (1, "")
-    golden(ran.out, "diagnose_broken.txt")
+    golden(steady(ran.out), "diagnose_broken.txt")
     assert "✖ broken  critical" in ran.out
     for part in ("loss-nan", "step 180", "××××", "▔▔▔▔", "cause", "Check next", "What to change"):
         assert part in ran.out, part
@@ -88,7 +93,7 @@ def test_a_broken_run_is_critical_with_curve_cause_check_and_cure(pulseboard, tr
 def test_several_runs_end_in_a_table_with_the_worst_first(pulseboard, trainings, golden):
     ran = pulseboard("diagnose", trainings)
     assert ran.code == 1
-    golden(ran.out, "diagnose.txt")
+    golden(steady(ran.out), "diagnose.txt")
     table = ran.out[ran.out.index("likeliest cause") :]
     assert re.findall(r"^(\w+) .*(?:critical|warning|info|ok)", table, re.MULTILINE)[:3] == [
         "broken",

@@ -5,10 +5,11 @@ from pulseboard.diagnose.causes import Surroundings, all_causes, rank_causes
 from pulseboard.diagnose.detector import all_detectors
 
 CAUSES = """lr-too-high lr-too-low no-warmup scheduler-bug bad-init bad-batch label-noise labels-misaligned target-leak
-too-little-data data-leak data-order-bug data-shift repeated-batches frozen-weights detached-graph optimizer-not-stepping zero-grad-missing accumulation-unscaled dead-relu clip-too-tight no-clipping weight-decay-too-high precision-underflow
-precision-overflow no-stop-gradient ema-momentum-too-high ema-momentum-too-low masking-bug loss-weights-wrong
-missing-aux-loss router-collapse capacity-too-small dataloader-bottleneck checkpoint-in-loop contention memory-leak
-resume-bug eval-bug rank-desync straggler hardware-fault killed""".split()
+too-little-data data-leak data-order-bug data-shift repeated-batches frozen-weights detached-graph optimizer-
+not-stepping zero-grad-missing accumulation-unscaled dead-relu clip-too-tight no-clipping weight-decay-too-
+high precision-underflow precision-overflow no-stop-gradient ema-momentum-too-high ema-momentum-too-low
+masking-bug loss-weights-wrong missing-aux-loss router-collapse capacity-too-small dataloader-bottleneck
+checkpoint-in-loop contention memory-leak resume-bug eval-bug rank-desync straggler hardware-fault killed""".split()
 
 
 def found(*slugs, severity="warning", step=0):
@@ -16,10 +17,8 @@ def found(*slugs, severity="warning", step=0):
 
 
 def around(**known):
-    usual = {
-        "plain_optimizer": False, "unclipped": None, "low_precision": False, "self_supervised": False, "experts": False, "resumed": False, "ranks": False,
-        "begins": "start",
-    }  # fmt: skip
+    usual = {"plain_optimizer": False, "unclipped": None, "low_precision": False, "self_supervised": False}
+    usual |= {"experts": False, "resumed": False, "ranks": False, "begins": "start"}
     return Surroundings(**{**usual, **known})
 
 

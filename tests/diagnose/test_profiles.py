@@ -386,7 +386,7 @@ def test_a_band_scales_with_the_embedding():
     [
         (["Loss/train", "Loss/validation", "Gradient/norm"], "gpt"),
         (["train/loss/h0", "train/loss/h1", "train/ema/momentum_current"], "hjepa"),
-        (["train/loss", "train/epoch_loss", "memory/vram_peak_gb"], "diffusion"),
+        (["train/loss", "train/epoch_loss", "eval/a/loss_quantile_0.1"], "diffusion"),
         (["train/loss", "moe/aux_loss", "moe/load_imbalance"], "moe"),
         (["train/loss", "val/loss"], "general"),
         ([], "general"),

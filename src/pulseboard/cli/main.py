@@ -25,6 +25,7 @@ Every directory that holds a TensorBoard event file is a run."""
 
 EPILOG = """\
 examples:
+  pulseboard demo                            four small trainings, live, and what is wrong with three of them
   pulseboard runs/                           the dashboard; TensorBoard's flags work
   pulseboard ls runs/                        every run, the most recently active first
   pulseboard show runs/ -r baseline          one run's tags with a sparkline each

@@ -17,12 +17,12 @@ _LEAK = 0.1  # what passes of a negative number: so no unit dies for good, whate
 class Network:
     """Weights and biases of some layers, by turns, in `parameters`."""
 
-    def __init__(self, sizes: Sequence[int], rng: np.random.Generator) -> None:
+    def __init__(self, sizes: Sequence[int], rng: np.random.Generator, *, last_scale: float = 0.3) -> None:
         self.parameters: list[Array] = []
         for ins, outs in itertools.pairwise(sizes):
             self.parameters += [rng.normal(0, np.sqrt(2 / ins), (ins, outs)), np.zeros(outs)]
-        # The last layer begins small, so that the first guess is nearly that of ignorance.
-        self.parameters[-2] *= 0.3
+        # The last layer of a classifier begins small, so that its first guess is nearly that of ignorance.
+        self.parameters[-2] *= last_scale
 
     def forward(self, x: Array) -> list[Array]:
         """What each layer takes in, and at the end what the last one gives out."""

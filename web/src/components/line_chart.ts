@@ -8,7 +8,7 @@ import type { Curve } from "../lib/columns";
 import { frames } from "../lib/frame_queue";
 import { badPoints, strokeRaw, strokeValues, type Dot, type Scales } from "../lib/path";
 import { panned, xRange, yRange, zoomed, type Range } from "../lib/range";
-import { STEP_INCREMENTS, TIME_INCREMENTS, xMark, yMarks } from "../lib/ticks";
+import { formatSpan, STEP_INCREMENTS, TIME_INCREMENTS, axisMarks } from "../lib/ticks";
 
 export interface Line {
   key: string;
@@ -233,7 +233,7 @@ export class LineChart {
             : {
                 incrs: options.x === "step" ? STEP_INCREMENTS : TIME_INCREMENTS,
                 values: (_: uPlot, marks: (number | null)[]) =>
-                  marks.map((mark) => (mark === null ? "" : xMark(mark, options.x))),
+                  options.x === "step" ? axisMarks(marks) : marks.map((mark) => (mark === null ? "" : formatSpan(mark))),
               }),
         },
         {
@@ -241,7 +241,7 @@ export class LineChart {
           size: 50,
           gap: 4,
           space: compact ? 26 : 32,
-          values: (_: uPlot, marks: (number | null)[]) => yMarks(marks),
+          values: (_: uPlot, marks: (number | null)[]) => axisMarks(marks),
         },
       ],
       series: [{}, { paths: () => null, points: { show: false } }],

@@ -4,7 +4,7 @@ import type { Curve, Numbers } from "./columns";
 import { strokeRaw, strokeValues, type Pen, type Scales } from "./path";
 import type { Range } from "./range";
 import { formatX } from "./format";
-import { yMarks } from "./ticks";
+import { axisMarks } from "./ticks";
 
 /** A name that every file system takes. */
 export function fileName(text: string, ending: string): string {
@@ -88,7 +88,7 @@ export function toSvg(picture: Picture, width = 900, height = 480): string {
   };
   const parts: string[] = [];
   const yTicks = ticksOf(picture.y, picture.logY, 6);
-  yMarks(yTicks).forEach((label, i) => {
+  axisMarks(yTicks).forEach((label, i) => {
     const y = scales.y(yTicks[i]!).toFixed(1);
     parts.push(`<path d="M${box.left} ${y}H${box.right}" stroke="${picture.grid}"/>`);
     parts.push(`<text x="${box.left - 8}" y="${y}" dy="4" text-anchor="end">${escapeXml(label)}</text>`);

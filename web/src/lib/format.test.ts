@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { formatAgo, formatCount, formatDuration, formatShare, formatValue, plural, withThousands } from "./format";
-import { xMark, yMarks } from "./ticks";
+import { axisMarks, formatSpan } from "./ticks";
 
 describe("numbers for reading", () => {
   test.each([
@@ -32,14 +32,13 @@ describe("numbers for reading", () => {
 
 describe("marks of axes", () => {
   test("neighbours are told apart", () => {
-    expect(yMarks([47500, 50000, 52500])).toEqual(["47.5k", "50.0k", "52.5k"]);
-    expect(yMarks([0, 0.05, 0.1])).toEqual(["0", "0.05", "0.10"]);
-    expect(yMarks([-2.5, 0, 2.5])).toEqual(["−2.5", "0", "2.5"]);
-    expect(yMarks([3.1e10, 3.12e10])).toEqual(["31.0G", "31.2G"]);
+    expect(axisMarks([47500, 50000, 52500])).toEqual(["47.5k", "50.0k", "52.5k"]);
+    expect(axisMarks([0, 0.05, 0.1])).toEqual(["0", "0.05", "0.10"]);
+    expect(axisMarks([-2.5, 0, 2.5])).toEqual(["−2.5", "0", "2.5"]);
+    expect(axisMarks([3.1e10, 3.12e10])).toEqual(["31.0G", "31.2G"]);
   });
-  test("tiny values keep their exponent", () => expect(yMarks([1e-5, 2e-5])).toEqual(["1e-5", "2e-5"]));
-  test("x is told in its own words", () => {
-    expect(xMark(20000, "step")).toBe("20k");
-    expect(xMark(7200, "relative")).toBe("2h");
-  });
+  test("tiny values keep their exponent", () => expect(axisMarks([1e-5, 2e-5])).toEqual(["1e-5", "2e-5"]));
+  test("steps close together are told apart", () => expect(axisMarks([1250, 1300])).toEqual(["1250", "1300"]));
+  test("large steps are short", () => expect(axisMarks([20000, 40000])).toEqual(["20k", "40k"]));
+  test("spans of time leave out what is zero", () => expect([7200, 7500, 90].map(formatSpan)).toEqual(["2h", "2h 05m", "1m 30s"]));
 });

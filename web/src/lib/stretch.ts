@@ -11,23 +11,26 @@ export interface Stretch {
   summary: string;
 }
 
-/** The findings that concern a tag, as stretches of steps; what a user expects is left out. */
-export function stretchesOf(tags: string[], reports: Iterable<RunReport>, expected: (run: string) => string[]): Stretch[] {
-  const wanted = new Set(tags);
-  const found: Stretch[] = [];
+/** The findings of reports as stretches of steps, by the tag they concern; what a user expects is left out. */
+export function stretchesByTag(reports: Iterable<RunReport>, expected: (run: string) => string[]): Map<string, Stretch[]> {
+  const found = new Map<string, Stretch[]>();
   for (const report of reports) {
     const quiet = expected(report.run);
     for (const finding of report.findings) {
-      if (quiet.includes(finding.slug) || !concerns(finding, wanted)) continue;
-      if (finding.first_step === null) continue;
-      found.push({
+      if (quiet.includes(finding.slug) || finding.first_step === null) continue;
+      const stretch: Stretch = {
         run: report.run,
         slug: finding.slug,
         severity: finding.severity,
         from: finding.first_step,
         to: finding.last_step ?? report.steps?.[1] ?? finding.first_step,
         summary: finding.summary,
-      });
+      };
+      for (const tag of finding.metric ? [finding.metric] : tagsOf(finding)) {
+        const known = found.get(tag);
+        if (known) known.push(stretch);
+        else found.set(tag, [stretch]);
+      }
     }
   }
   return found;
@@ -51,11 +54,6 @@ export function joined(stretches: Stretch[]): { from: number; to: number; severi
 export function tagsOf(finding: Finding): string[] {
   const tags = [finding.metric, ...finding.evidence.map((one) => one.metric)];
   return [...new Set(tags.filter((tag): tag is string => Boolean(tag)))];
-}
-
-function concerns(finding: Finding, tags: Set<string>): boolean {
-  if (finding.metric) return tags.has(finding.metric);
-  return finding.evidence.some((one) => tags.has(one.metric));
 }
 
 /** A slug as words: `loss-spike` is "Loss spike". */

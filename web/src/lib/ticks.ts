@@ -1,7 +1,6 @@
 // Where the marks of an axis stand and what they say.
 
-import type { XKind } from "./api";
-import { formatCount, formatDuration, formatValue } from "./format";
+import { formatDuration, formatValue } from "./format";
 
 /** Steps between marks of whole numbers. */
 export const STEP_INCREMENTS: number[] = [];
@@ -13,14 +12,9 @@ export const TIME_INCREMENTS: number[] = [
   21600, 43200, 86400, 172800, 432000, 864000, 1728000, 4320000, 8640000, 31536000,
 ];
 
-/** The text of a mark on an x axis. */
-export function xMark(value: number, kind: XKind): string {
-  if (kind === "relative") return shortDuration(value);
-  return formatCount(value);
-}
-
-function shortDuration(seconds: number): string {
-  return formatDuration(seconds).replace(/ 00[sm h]+$/, "");
+/** A stretch of time as a mark: without the part that is zero. */
+export function formatSpan(seconds: number): string {
+  return formatDuration(seconds).replace(/ 00[smh]$/, "");
 }
 
 const UNITS: [number, string][] = [
@@ -40,8 +34,8 @@ function digitsOf(value: number): number {
   return 9;
 }
 
-/** The texts of the marks of a y axis: as many digits as tell neighbours apart. */
-export function yMarks(values: (number | null)[]): string[] {
+/** The texts of the marks of an axis of numbers: as many digits as tell neighbours apart. */
+export function axisMarks(values: (number | null)[]): string[] {
   const known = values.filter((value): value is number => value !== null);
   const step = known.length > 1 ? Math.abs(known[1]! - known[0]!) : 0;
   const most = Math.max(...known.map(Math.abs), 0);

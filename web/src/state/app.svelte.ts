@@ -5,6 +5,7 @@ import type { Changed, Marks, Report, RunHparams, RunReport, RunSummary, ServerS
 import { ApiError } from "../lib/api";
 import { assignSlots, slotColour, type Theme } from "../lib/colour";
 import { filterRuns, groupOf, selectedSet, selectionOf, shownName, sortRuns } from "../lib/runs";
+import { stretchesByTag } from "../lib/stretch";
 import { naturally } from "../lib/tags";
 import { formatHash, parseHash, type Tab, type View } from "../lib/view";
 import * as client from "../pages/client";
@@ -79,6 +80,9 @@ class App {
   sorted = $derived(sortRuns(this.listed, this.view.runSort, this.view.runSortDown, this.columnValues));
   tagIndex = $derived(new Map(this.tags.map((tag) => [tag.tag, tag])));
   kinds = $derived(new Set(this.tags.flatMap((tag) => tag.kinds)));
+
+  /** What diagnosis shades on the cards of a tag. */
+  stretches = $derived(stretchesByTag(this.reports.values(), (run) => this.byName.get(run)?.marks?.expected ?? []));
 
   /** What a column of the side bar shows: a setting of the run, or a metric's last value. */
   cell(run: string, column: string): unknown {

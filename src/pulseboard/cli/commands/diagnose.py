@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     if not reports:
         raise PulseboardError(f"There are no runs to diagnose below {', '.join(root.path for root in log.roots)}")
     for role, tag in roles.items():
-        if all(report.roles.get(role) != tag for report in reports):
+        if tag and all(report.roles.get(role) != tag for report in reports):
             raise PulseboardError(f"No run has a scalar {tag!r} to read as {role}. `pulseboard show` lists the tags.")
     _print(reports, args)
     return 1 if any(_at_or_above(report, args.fail_on) for report in reports) else 0

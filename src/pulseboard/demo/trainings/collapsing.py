@@ -40,34 +40,34 @@ def train(*, directory: Path, secs: float, seed: int) -> None:
     """Train once, logging below `directory`, in about `secs`."""
     notes, config = str(__doc__), {**dataclasses.asdict(PLAN), "seed": seed}
     with init(dir=directory, run_id="collapsing", config=config, tags=["demo"], notes=notes, telemetry_secs=2) as run:
-        Jepa(seed=seed).train(run, Pace(secs=secs, steps=PLAN.max_steps))
+        Jepa(PLAN, seed=seed).train(run, Pace(secs=secs, steps=PLAN.max_steps))
 
 
 class Jepa:
     """Predicts the features of a signal's second half from those of its first."""
 
-    def __init__(self, *, seed: int) -> None:
+    def __init__(self, plan: Plan, *, seed: int) -> None:
+        self.plan = plan
         self._rng = np.random.default_rng(seed)
-        self.encoder = Network([_LENGTH, 64, PLAN.embedding_dim], self._rng)
-        self.encoder.parameters[-2] *= 4
-        self.predictor = Network([PLAN.embedding_dim, 32, PLAN.embedding_dim], self._rng)
+        self.encoder = Network([_LENGTH, 64, plan.embedding_dim], self._rng, last_scale=1.2)
+        self.predictor = Network([plan.embedding_dim, 32, plan.embedding_dim], self._rng)
         self._parameters = [*self.encoder.parameters, *self.predictor.parameters]
         self._optimizer = Adam(self._parameters)
 
     def train(self, run: Run, pace: Pace) -> None:
         """All steps of the plan, each logged."""
         run.text("about", run.notes, step=0)
-        for step in range(PLAN.max_steps):
+        for step in range(self.plan.max_steps):
             logged, target = self.step(step)
             run.log(logged, step=step)
-            if step % _MEDIA_EVERY == 0 or step == PLAN.max_steps - 1:
+            if step % _MEDIA_EVERY == 0 or step == self.plan.max_steps - 1:
                 run.histogram("features", target, step=step)
                 run.image("features/batch", _picture(target), step=step)
             pace.step()
 
     def step(self, step: int) -> tuple[dict[str, Any], Array]:
         """Take one step: what to log of it, and the features it saw."""
-        first, second = self._signals(PLAN.batch_size)
+        first, second = self._signals(self.plan.batch_size)
         seen, hidden = self.encoder.forward(first), self.encoder.forward(second)
         predicted, target = self.predictor.forward(seen[-1]), hidden[-1]
         error = predicted[-1] - target
@@ -75,9 +75,10 @@ class Jepa:
         predictor, towards_seen = self.predictor.backward(predicted, delta)
         by_seen, _ = self.encoder.backward(seen, towards_seen)
         # Here is the fault: the target should be taken as it is, but the loss may move it too.
-        by_hidden, _ = self.encoder.backward(hidden, -delta)
+        towards_hidden = np.zeros_like(delta) if self.plan.stop_gradient else -delta
+        by_hidden, _ = self.encoder.backward(hidden, towards_hidden)
         encoder = [one + other for one, other in zip(by_seen, by_hidden, strict=True)]
-        rate = _rate(step)
+        rate = _rate(step, self.plan)
         before = norm(self._parameters)
         updates = self._optimizer.step([*encoder, *predictor], rate=rate)
         logged: dict[str, Any] = {
@@ -86,7 +87,7 @@ class Jepa:
             "train/grad_norm": norm([*encoder, *predictor]),
             "train/update_ratio": norm(updates) / before,
         }
-        if step % _MEASURE_EVERY == 0 or step == PLAN.max_steps - 1:
+        if step % _MEASURE_EVERY == 0 or step == self.plan.max_steps - 1:
             logged |= collapse(target, level=0) | prediction(predicted[-1], target, level=0)
         return logged, target
 
@@ -101,10 +102,10 @@ class Jepa:
         return signals[:, :_LENGTH], signals[:, _LENGTH:]
 
 
-def _rate(step: int) -> float:
+def _rate(step: int, plan: Plan) -> float:
     """Warm-up, then down to a tenth on half a cosine."""
-    decay = 0.1 + 0.9 * 0.5 * (1 + np.cos(np.pi * step / PLAN.max_steps))
-    return float(PLAN.learning_rate * min(1.0, (step + 1) / PLAN.warmup_steps) * decay)
+    decay = 0.1 + 0.9 * 0.5 * (1 + np.cos(np.pi * step / plan.max_steps))
+    return float(plan.learning_rate * min(1.0, (step + 1) / plan.warmup_steps) * decay)
 
 
 def _picture(features: Array) -> Array:

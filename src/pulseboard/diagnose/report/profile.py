@@ -18,7 +18,8 @@ def _lines(profile: Profile) -> Iterator[str]:
     yield f"# {profile.title or profile.name}\n"
     yield f"The profile `{profile.name}`."
     if profile.recognised_by:
-        yield "Chosen by itself where two of these are logged: " + ", ".join(f"`{t}`" for t in profile.recognised_by)
+        where = "this is" if len(profile.recognised_by) == 1 else "two of these are"
+        yield f"Chosen by itself where {where} logged: {', '.join(f'`{tag}`' for tag in profile.recognised_by)}"
     own = _own_limits(profile)
     if profile.metrics:
         yield "\n## Metrics\n"

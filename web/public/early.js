@@ -1,4 +1,4 @@
-// Sets the theme before the first paint, so that a dark page never flashes white.
+// Before the page's own code is here: the theme, so that a dark page never flashes white, and the first questions.
 try {
   var settings = JSON.parse(localStorage.getItem("pulseboard.settings") || "{}");
   var theme = settings.theme || "system";
@@ -7,3 +7,9 @@ try {
 } catch (error) {
   document.documentElement.dataset.theme = "light";
 }
+window.pulseboardEarly = {};
+["status", "runs", "tags?names=1"].forEach(function (question) {
+  var answer = fetch("api/" + question, { credentials: "same-origin" });
+  answer.catch(function () {});
+  window.pulseboardEarly[question] = answer;
+});

@@ -1,0 +1,82 @@
+"""What other tools are given and how they are scored; the tools themselves are run by `python -m zoo peers`."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from zoo.peer_csv import as_csv
+from zoo.peers import PEERS, Subject, Verdict, our_verdicts, table
+
+import pulseboard as pb
+from pulseboard.core.finding import Finding, RunReport
+from pulseboard.diagnose.cases import case_of, trainings
+from pulseboard.read.every_run import any_runs
+
+
+def test_peers_get_every_metric_under_the_name_they_know(tmp_path):
+    with pb.init(dir=tmp_path, run_id="a", telemetry_secs=0, strict=True) as run:
+        for step in range(20):
+            values = {"Loss/train": 2.0 - step / 20, "Gradient/norm": 1.0, "Performance/step_time_ms": 50.0}
+            if step % 10 == 0:
+                values["Loss/validation"] = float("nan")
+            run.log(values, step=step)
+    (training,) = trainings(any_runs(tmp_path))
+    rows = list(csv.DictReader(io.StringIO(as_csv(training, case_of(training)))))
+    assert len(rows) == 20
+    assert set(rows[0]) == {"step", "timestamp", "train_loss", "val_loss", "grad_norm", "step_time"}
+    assert float(rows[0]["step_time"]) == pytest.approx(0.05)  # seconds
+    assert np.isnan(float(rows[10]["val_loss"]))
+    assert rows[1]["val_loss"] == ""
+
+
+def subject(name, *, accepted=(), slugs=(), steps=10_000):
+    findings = tuple(Finding(slug, severity, "loss", 0, 1, "") for slug, severity in slugs)
+    return Subject(name, frozenset(accepted), steps, "", RunReport(name, "", (0, steps), "general", {}, findings))
+
+
+def test_the_table_counts_alarms_faults_told_and_false_alarms():
+    subjects = [
+        subject("right", accepted=["loss-nan"], slugs=[("loss-nan", "critical")]),
+        subject("wrong", accepted=["loss-nan"], slugs=[("overfitting", "warning")]),
+        subject("mild", accepted=["loss-nan"], slugs=[("loss-nan", "info")]),
+        subject("healthy"),
+        subject("flagged", slugs=[("loss-spike", "warning"), ("loss-flat", "critical")]),
+    ]
+    row = table({"ours": our_verdicts(subjects)}).splitlines()[-1]
+    assert row == "| ours | 66.7 % (2 of 3) | 33.3 % (1 of 3) | 50.0 % (1 of 2) | 2 | 1.00 |"
+    assert "per 10,000" not in table({"ours": our_verdicts(subjects)}, by_steps=False)
+
+
+def test_an_alarm_of_a_kind_that_nobody_mapped_still_counts_as_one():
+    (verdict,) = our_verdicts([subject("a", accepted=["loss-nan"])])
+    unknown = Verdict(verdict.subject, ((),))
+    assert unknown.alarms
+    assert not unknown.right
+
+
+@pytest.mark.parametrize(
+    ("peer", "said", "kinds"),
+    [
+        (
+            "runmedic",
+            [{"findings": [{"check": "divergence", "severity": "critical"}, {"check": "a", "severity": "info"}]}],
+            ["divergence"],
+        ),
+        (
+            "trainspotter",
+            {"findings": [{"detector": "spikes", "severity": "error"}, {"detector": "a", "severity": "info"}]},
+            ["spikes"],
+        ),
+        (
+            "trainproof",
+            {"reports": [{"findings": [{"id": "TP-NAN", "level": "FAIL"}, {"id": "TP-NO-LOSS", "level": "FAIL"}]}]},
+            ["TP-NAN"],
+        ),
+    ],
+)
+def test_warnings_and_worse_are_read_from_what_a_peer_prints(peer, said, kinds):
+    (tool,) = [one for one in PEERS if one.name == peer]
+    assert tool.alarms(json.dumps(said)) == kinds
+    assert set(kinds) <= set(tool.means)
