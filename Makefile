@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := $(wildcard src/pulseboard/native/*.[ch] src/pulseboard/native/*.pyx)
 
-.PHONY: help demo test check golden format bench contract fuzz native page zoo labels screenshots clean
+.PHONY: help demo test check golden format bench contract fuzz native page browser zoo labels screenshots clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
@@ -33,10 +33,16 @@ page: $(VENV)/.made  ## build the dashboard's page, where its sources have chang
 # ---- commands
 
 demo: $(VENV)/.user  ## train four small models live, on the dashboard and with a diagnosis; SECONDS=30 ends it by itself
-	@$(MAKE) --no-print-directory page || echo "The page could not be built; the demo goes on without it." >&2
+	@$(MAKE) --no-print-directory page > /dev/null || echo "The page could not be built; the demo goes on without it." >&2
 	@$(BIN)/pulseboard demo $(if $(SECONDS),--seconds $(SECONDS))
 
-test: check page $(VENV)/.dev  ## what CI runs: the checks, then the tests
+# Debian's own: nothing else that is a browser can be had everywhere. Without it the page's tests say so and are skipped.
+browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
+	  echo "There is no chromium here, and it cannot be installed: the page's tests will be skipped." >&2
+
+test: check page browser $(VENV)/.dev  ## what CI runs: the checks, then the tests
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.dev  ## format, lint, types
@@ -52,6 +58,7 @@ format: $(VENV)/.dev  ## format and sort imports
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.dev  ## measure reading, writing, watching and serving beside their peers; writes docs/benchmarks.md
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'trainscope>=1.8'
 	$(BIN)/python benchmarks/read.py --write docs/benchmarks.md
 	$(BIN)/python benchmarks/write.py --write docs/benchmarks.md
 	$(BIN)/python benchmarks/watch.py --write docs/benchmarks.md

@@ -5,11 +5,12 @@ from pulseboard.diagnose.causes import Surroundings, all_causes, rank_causes
 from pulseboard.diagnose.detector import all_detectors
 
 CAUSES = """lr-too-high lr-too-low no-warmup scheduler-bug bad-init bad-batch label-noise labels-misaligned target-leak
-too-little-data data-leak data-order-bug data-shift repeated-batches frozen-weights detached-graph optimizer-
-not-stepping zero-grad-missing accumulation-unscaled dead-relu clip-too-tight no-clipping weight-decay-too-
-high precision-underflow precision-overflow no-stop-gradient ema-momentum-too-high ema-momentum-too-low
-masking-bug loss-weights-wrong missing-aux-loss router-collapse capacity-too-small dataloader-bottleneck
-checkpoint-in-loop contention memory-leak resume-bug eval-bug rank-desync straggler hardware-fault killed""".split()
+too-little-data data-leak data-order-bug data-shift repeated-batches frozen-weights detached-graph
+optimizer-not-stepping zero-grad-missing accumulation-unscaled dead-relu clip-too-tight no-clipping
+weight-decay-too-high precision-underflow precision-overflow no-stop-gradient ema-momentum-too-high
+ema-momentum-too-low masking-bug loss-weights-wrong missing-aux-loss router-collapse capacity-too-small
+dataloader-bottleneck checkpoint-in-loop contention memory-leak resume-bug eval-bug rank-desync straggler
+hardware-fault killed""".split()
 
 
 def found(*slugs, severity="warning", step=0):

@@ -138,7 +138,7 @@ def _model(directory: Path) -> None:
         writer.add_graph(torch.nn.Sequential(*layers), torch.zeros(1, 16))
         for step in range(50):
             for layer in (0, 2, 4):
-                writer.add_scalar(f"gradient_norm/Sequential.Linear[{layer}]", 1 / (step + 1 + layer), step)
+                writer.add_scalar(f"train_gradients/Sequential.Linear[{layer}]", 1 / (step + 1 + layer), step)
 
 
 def write_many(directory: Path, *, runs: int, tags: int, points: int) -> Path:

@@ -104,7 +104,7 @@ _NO_STEP = ("weights-frozen", "loss-flat", "loss-at-ignorance", "update-too-smal
     "optimizer-not-stepping",
     bases=EVERY_BASE,
     cause="optimizer-not-stepping",
-    accepted=_NO_STEP,
+    accepted=(*_NO_STEP, "eval-frozen"),
     visible="L1",
     equivalent=("frozen-weights", "scheduler-bug"),
 )
@@ -117,7 +117,7 @@ def optimizer_not_stepping(parts: Any) -> None:
     "wrong-parameters",
     bases=EVERY_BASE,
     cause="optimizer-not-stepping",
-    accepted=("eval-frozen", *_NO_STEP, "gradient-exploding", "clipping-excess", "gradient-scale-off"),
+    accepted=(*_NO_STEP, "gradient-exploding", "clipping-excess", "gradient-scale-off"),
     visible="L1",
     equivalent=("frozen-weights", "scheduler-bug"),
 )

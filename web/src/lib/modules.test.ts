@@ -15,7 +15,7 @@ test("nodes become a tree, and folders add up what lies below", () => {
 });
 
 test("a shape says how many numbers it holds, if it is whole", () => {
-  expect([sizeOf("[64, 3, 7, 7]"), sizeOf("(4,)"), sizeOf("[?, 3]"), sizeOf(null)]).toEqual([9408, 4, null, null]);
+  expect([sizeOf("[64, 3, 7, 7]"), sizeOf("(4,)"), sizeOf("[(8, 4)]"), sizeOf("[?, 3]"), sizeOf(null)]).toEqual([9408, 4, 32, null, null]);
 });
 
 test("tags about a module are found whatever joins the words", () => {

@@ -53,9 +53,9 @@ function addUp(module: Module): void {
   }
 }
 
-/** How many numbers a shape such as `[64, 3, 7, 7]` or `(64, 3)` holds; null where it is not fully known. */
+/** How many numbers a shape such as `[64, 3, 7, 7]`, `(64, 3)` or `[(64, 3)]` holds; null where it is not fully known. */
 export function sizeOf(shape: string | null): number | null {
-  const match = shape?.match(/^[[(]([\d,\s]+)[\])]$/);
+  const match = shape?.match(/^[[(]{1,2}([\d,\s]+)[\])]{1,2}$/);
   if (!match) return null;
   return match[1]!
     .split(",")

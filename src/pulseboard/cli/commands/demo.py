@@ -75,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
             if ends is None:
                 print(f"The dashboard stays at {board.url}  (Ctrl-C ends it)", flush=True)
                 board.wait()
+                print(file=sys.stderr)  # below the terminal's own ^C
             else:
                 time.sleep(max(0.0, ends - time.monotonic()))
     except KeyboardInterrupt:

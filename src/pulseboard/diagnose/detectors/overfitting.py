@@ -22,6 +22,9 @@ def turned(case: Case, validation: Track) -> Rise | None:
     if n < case.limit("overfitting", "evaluations"):
         return None
     width = max(1, min(5, n // 8))
+    # What never fell has not learned and forgotten: it was never right.
+    if points.values[0] - points.values.min() < case.limit("overfitting", "least_fall") * abs(float(points.values[0])):
+        return None
     # A large rise needs less certainty: evaluations are few and far between.
     surprise, large = case.limit("overfitting", "surprise"), case.limit("overfitting", "large_share")
     rise = rise_from_best(points, width=width, least_surprise=0.5 * surprise, windows=3)
