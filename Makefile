@@ -82,5 +82,5 @@ fuzz: $(VENV)/.dev  ## ten minutes of hostile bytes against the sanitized kernel
 	$(BIN)/python tests/native/fuzz.py --seconds 600
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) build dist .bench .zoo demo_runs src/*.egg-info src/pulseboard/serve/page web/node_modules
+	rm -rf $(VENV) build dist .bench .zoo runs-demo src/*.egg-info src/pulseboard/serve/page web/node_modules
 	find src -name '*.so' -delete

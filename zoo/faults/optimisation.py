@@ -253,7 +253,7 @@ def _scale_matrices(parts: Any, factor: float) -> None:
     "weight-decay-too-high",
     bases=("gpt", "moe", "classifier", "diffusion"),
     cause="weight-decay-too-high",
-    accepted=("weights-shrinking", "loss-plateau"),
+    accepted=("update-too-large", "weights-shrinking", "loss-plateau"),
     visible="L1",
 )
 def weight_decay_too_high(parts: Any) -> None:
