@@ -360,7 +360,9 @@ static int take_event(pb_log *log, pb_ptr p, uint64_t len, uint64_t offset) {
     case 6: take_blob(log, &x, "__log__", body, body_len, 106, bytes); return 1;
     case 8: take_blob(log, &x, "__run_metadata__", body, body_len, 108, bytes); return 1;
     case 9: take_blob(log, &x, "__meta_graph__", body, body_len, 109, bytes); return 1;
-    case 5: log->last_step = x.step; break;
+    case 5: /* hyperparameters come at step 0, whenever they come */
+        if (x.step) log->last_step = x.step;
+        break;
     default: log->framing_bytes += bytes; return 1;
     }
     /* The first value's tag carries the record's own bytes, so that the tags' sizes add up to the file's. */
