@@ -43,7 +43,7 @@ browser:
 	  echo "There is no chromium here, and it cannot be installed: the page's tests will be skipped." >&2
 
 test: check page browser $(VENV)/.dev  ## what CI runs: the checks, then the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/ruff format --check .
