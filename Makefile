@@ -64,6 +64,7 @@ bench: $(VENV)/.dev  ## measure reading, writing, watching and serving beside th
 	$(BIN)/python benchmarks/watch.py --write docs/benchmarks.md
 	$(BIN)/python benchmarks/serve.py --write docs/benchmarks.md
 	$(BIN)/python benchmarks/store.py --write docs/benchmarks.md
+	$(BIN)/python benchmarks/diagnose.py --write docs/benchmarks.md
 
 zoo: $(VENV)/.dev  ## train the zoo (an hour on two cores, then nothing) and score diagnosis; writes docs/diagnosis-score.md
 	$(BIN)/python -m zoo build --dir .zoo
