@@ -13,7 +13,7 @@ from pulseboard.diagnose.detector import detector
 
 @detector(id="prediction-poor", reads="prediction.cosine")
 def prediction_poor(case: Case) -> Iterator[Finding]:
-    """Late in the plan, below a level that a trained predictor passes early. Info unless it is near nothing."""
+    """Late in the plan, below a level that a trained predictor passes early. Info unless every level is near nothing."""
     last_step = (case.steps or (0, 0))[1]
     progress = case.progress(last_step)
     if progress is not None and progress < case.limit("prediction-poor", "progress"):
@@ -27,7 +27,7 @@ def prediction_poor(case: Case) -> Iterator[Finding]:
     worst = min(low, key=lambda tag: low[tag])
     yield case.finding(
         "prediction-poor",
-        "warning" if low[worst] < bad else "info",
+        "warning" if max(levels.values()) < bad else "info",
         worst,
         f"{worst} is {low[worst]:.2f} late in training; good predictions are above {poor:g}.",
         evidence=[Evidence(worst, "last level", low[worst], poor, last_step)],
