@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -45,6 +45,12 @@ class Case:
     now: float | None = None  # seconds since 1970, where the run is watched live; None: after the fact
     _events: list[Event] | None = None
     _warm_up: int | None = None
+
+    def __post_init__(self) -> None:
+        # Classes may be known of a probe: a loss against features or noise is no cross-entropy all the same.
+        kinds = ("ema.", "collapse.", "mask.", "loss.quantiles")
+        if any(role.startswith(kinds) for role in self.reading.tags):
+            self.context = replace(self.context, choices=None, entropy=None)
 
     # ---- series
 
