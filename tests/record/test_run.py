@@ -538,3 +538,13 @@ def test_a_gpu_record_reaches_the_event_file_and_the_sinks(tmp_path):
     assert points(got.series("gpu/1/power")) == [(3, 350000.0)]
     assert points(got.series("gpu/1/dram_free")) == [(3, 1024.0)]
     assert (taken[0]["log"], taken[0]["step"], taken[0]["power"]) == ("gpu", 3, 350000)
+
+
+def test_a_run_that_is_resumed_within_the_same_second_is_read_in_its_order(tmp_path):
+    for resume in (None, "latest", "latest"):
+        run = pb.init(dir=tmp_path, run_id="a" if resume is None else None, resume=resume, strict=True, telemetry_secs=0)
+        run.log({"loss": 1.0}, step=run.last_step + 1)
+        run.finish()
+    names = sorted(path.name for path in tmp_path.rglob("*tfevents*"))
+    times = [int(name.split(".")[3]) for name in names]
+    assert len(set(times)) == 3

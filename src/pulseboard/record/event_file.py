@@ -133,13 +133,27 @@ class EventFile:
 
     def _open(self) -> None:
         host = socket.gethostname().replace("/", "_") or "host"
-        name = f"events.out.tfevents.{int(time.time()):010d}.{host}.{os.getpid()}.{next(_count):04d}{self.suffix}"
+        began = max(int(time.time()), self._last_began() + 1)
+        name = f"events.out.tfevents.{began:010d}.{host}.{os.getpid()}.{next(_count):04d}{self.suffix}"
         path = os.path.join(self.directory, name)
         fd = self._create(path)
         if fd >= 0:
             self.path, self._fd, self._size = path, fd, 0
             if self._buffered is None:
                 self._buffered = not mounts.is_local(self.directory)
+
+    def _last_began(self) -> int:
+        """The time in the name of the directory's newest event file.
+
+        Files are read in the order of their names: one that goes on with a run within the same second must come after.
+        """
+        try:
+            names = os.listdir(self.directory)
+        except OSError:
+            return 0
+        times = [name.split("tfevents.")[1].split(".")[0] for name in names if "tfevents." in name]
+        # A name from a clock that was years ahead must not carry ours along.
+        return max((int(t) for t in times if t.isdigit() and int(t) <= time.time() + 60), default=0)
 
     def _create(self, path: str) -> int:
         try:
