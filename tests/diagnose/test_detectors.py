@@ -53,7 +53,7 @@ def test_the_tags_of_this_test_have_every_role():
 
 
 @settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(
     st.dictionaries(st.sampled_from(TAGS), values, max_size=25),

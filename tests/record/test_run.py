@@ -542,7 +542,9 @@ def test_a_gpu_record_reaches_the_event_file_and_the_sinks(tmp_path):
 
 def test_a_run_that_is_resumed_within_the_same_second_is_read_in_its_order(tmp_path):
     for resume in (None, "latest", "latest"):
-        run = pb.init(dir=tmp_path, run_id="a" if resume is None else None, resume=resume, strict=True, telemetry_secs=0)
+        run = pb.init(
+            dir=tmp_path, run_id="a" if resume is None else None, resume=resume, strict=True, telemetry_secs=0
+        )
         run.log({"loss": 1.0}, step=run.last_step + 1)
         run.finish()
     names = sorted(path.name for path in tmp_path.rglob("*tfevents*"))

@@ -17,7 +17,7 @@ def batches_repeated(case: Case) -> Iterator[Finding]:
     track = case.need("data.batch_hash", points=8)
     steps, values = track.tail if len(track) > len(track.head.steps) else track.head
     epoch = case.one("epoch")
-    if epoch is not None and len(epoch) >= 2:
+    if epoch is not None and epoch.finite_count >= 2:
         epochs = np.floor(np.interp(steps, *epoch.points(most=2048)) + 1e-9)
         keys = np.stack([epochs, values])
         unique = len(np.unique(keys, axis=1).T)

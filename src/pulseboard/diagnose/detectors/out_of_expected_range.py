@@ -9,10 +9,11 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.histograms import humps, of_weights
 from pulseboard.diagnose.profile import Expected
 
 
-@detector(id="out-of-expected-range", reads="train.loss|val.loss|loss.levels|moe.aux_loss")
+@detector(id="out-of-expected-range", reads="train.loss|val.loss|loss.levels|moe.aux_loss|histograms")
 def out_of_expected_range(case: Case) -> Iterator[Finding]:
     """Bands and stages of the profile against the latest values. Info: guides speak of their own models."""
     last_step = (case.steps or (0, 0))[1]
@@ -53,6 +54,23 @@ def out_of_expected_range(case: Case) -> Iterator[Finding]:
                     )
                 ],
             )
+    yield from _two_humps(case)
+
+
+def _two_humps(case: Case) -> Iterator[Finding]:
+    """Weights that were one bell and have come apart: guides name it a sign of instability."""
+    for tag, found in of_weights(case):
+        if len(found) >= 3 and humps(found[0]) == 1 and all(humps(one) >= 2 for one in found[-2:]):
+            yield case.finding(
+                "out-of-expected-range",
+                "info",
+                tag,
+                f"{tag} was one bell at first and has two humps now.",
+                first_step=found[-2].step,
+                last_step=found[-1].step,
+                evidence=[Evidence(tag, "humps", humps(found[-1]), 1, found[-1].step)],
+            )
+            return
 
 
 def _stage(stages: tuple[Expected, ...], progress: float | None) -> Expected | None:

@@ -13,7 +13,7 @@ from pulseboard.diagnose.detector import detector
 
 @detector(id="prediction-poor", reads="prediction.cosine")
 def prediction_poor(case: Case) -> Iterator[Finding]:
-    """Late in the plan, below a level that a trained predictor passes early. Info unless every level is near nothing."""
+    """Late in the plan, below what a trained predictor passes early. Info unless every level is near nothing."""
     last_step = (case.steps or (0, 0))[1]
     progress = case.progress(last_step)
     if progress is not None and progress < case.limit("prediction-poor", "progress"):

@@ -22,7 +22,7 @@ def relative_loss_rising(case: Case) -> Iterator[Finding]:
         tag = track.tag
     else:
         loss, variance = case.one("train.loss"), case.need("target.variance", points=8)
-        if loss is None:
+        if loss is None or loss.finite_count < 2:
             return
         steps, variances = variance.points(most=512)
         losses = np.interp(steps, *loss.points(most=2048))

@@ -18,7 +18,7 @@ def update_too_small(case: Case) -> Iterator[Finding]:
     steps, values = update.points(most=512)
     later = steps > case.warm_up_step
     rate = case.one("lr")
-    if rate is not None and len(rate) >= 3:
+    if rate is not None and rate.finite_count >= 3:
         rate_steps, rates = rate.points(most=512)
         high = np.interp(steps, rate_steps, rates) > 0.3 * rates.max()
         later &= high
