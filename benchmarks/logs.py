@@ -13,10 +13,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
+from pulseboard import SummaryWriter
+
 SETS = ("a", "a_tensor", "b", "c", "d")
 
 # A small run, as a sweep leaves thousands of them.
 SMALL_TAGS, SMALL_STEPS = 10, 20
+_MAKERS_STEPS = 1 << 21  # make_logs.py ends there, whatever it is asked for
 
 
 class SharedMissing(Exception):
@@ -86,12 +91,23 @@ def make_runs(into: Path, *, runs: int, tags: int, steps: int, shared: Path) -> 
     names = [*maker.TAGS, *(f"more/tag_{i:03d}" for i in range(tags))][:tags]
     for i in range(runs):
         run = directory / f"run_{i:04d}"
-        if i < 100:
+        if steps > _MAKERS_STEPS:
+            _write_run(run, names, steps, seed=i)
+        elif i < 100:
             maker.scalar_run(str(run), names, steps, i, "simple")
         else:
             shutil.copytree(directory / f"run_{i % 100:04d}", run)
     mark.write_text(json.dumps({"runs": runs, "tags": tags, "steps": steps}))
     return directory
+
+
+def _write_run(run: Path, tags: list[str], steps: int, *, seed: int) -> None:
+    """A run that is longer than make_logs.py can make."""
+    values = np.random.default_rng(seed).normal(1.0, 0.05, steps).tolist()
+    with SummaryWriter(str(run)) as writer:
+        for tag in tags:
+            for step, value in enumerate(values):
+                writer.add_scalar(tag, value, step)
 
 
 def record_offsets(file: Path) -> list[int]:

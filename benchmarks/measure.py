@@ -71,6 +71,8 @@ class Quiet:
 
     def told(self) -> str:
         """How quiet it was, for the report."""
+        if not self.others:
+            return "nothing else was watched for"
         median, worst = statistics.median(self.others), max(self.others)
         return f"other processes used {median:.2f} cores in the median sample, {worst:.2f} in the worst"
 

@@ -71,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", metavar="FILE", help="rewrite this Markdown file's section of the benchmark")
     parser.add_argument("--quick", action="store_true", help="a smoke test on few runs, one sample each")
+    parser.add_argument("--only", default="", metavar="WORD", help="only the parts with this in their name")
     parser.add_argument("--repeat", type=int, default=5, help="starts of each server, and requests in tens")
     parser.add_argument("--load-secs", type=float, default=60.0, help="how long 64 connections ask at once")
     parser.add_argument("--quiet-wait", type=float, default=30, metavar="SECS", help="wait so long for a quiet moment")
@@ -96,8 +97,9 @@ def _measure(options: argparse.Namespace, quiet: Quiet) -> list[Part]:
         ("live runs", lambda: _live(data, runs=5 if quick else 100, secs=5.0 if quick else 60.0)),
         ("load", lambda: _load(short, data / "cache", secs=2.0 if quick else options.load_secs)),
     ):
-        _say(title)
-        parts.append(measure())
+        if options.only in title:
+            _say(title)
+            parts.append(measure())
     return parts
 
 

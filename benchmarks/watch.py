@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/watch.py --write docs/benchmarks.md
     .venv/bin/python benchmarks/watch.py --quick        a smoke test; its figures mean nothing
 
-One small GPT is trained in blocks of steps, with and without, in turn, in one process: what the machine does meanwhile
-meets both. wandb's and trainscope's own watching are measured the same way where they are installed.
+The reference trainer's GPT is trained in blocks of steps, with and without, in turn, in one process: what the machine
+does meanwhile meets both. wandb's and trainscope's own watching are measured the same way where they are installed.
 """
 
 from __future__ import annotations
@@ -24,44 +24,12 @@ from collections.abc import Callable, Iterator
 
 import torch
 from report import REPOSITORY, Check, checks_table, commit, machine, shown_path, table, today, versions, write_section
-from torch import nn
-from torch.nn import functional as F
+
+sys.path.insert(0, str(REPOSITORY))
+from trainers.gpt import GPT, Block
 
 BENCH = REPOSITORY / ".bench"
 VOCABULARY, CONTEXT, WIDTH, LAYERS, HEADS, BATCH = 512, 128, 192, 4, 6, 8
-
-
-class Block(nn.Module):
-    """One layer: attention and a feed-forward net."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.norm_1, self.norm_2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.attention, self.projection = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-        self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        b, t, c = x.shape
-        q, k, v = self.attention(self.norm_1(x)).view(b, t, 3, HEADS, c // HEADS).permute(2, 0, 3, 1, 4)
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(b, t, c)
-        x = x + self.projection(y)
-        return x + self.down(F.gelu(self.up(self.norm_2(x))))
-
-
-class GPT(nn.Module):
-    """A GPT-2 in small."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tokens, self.positions = nn.Embedding(VOCABULARY, WIDTH), nn.Embedding(CONTEXT, WIDTH)
-        self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
-        self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, VOCABULARY, bias=False)
-
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        x = self.tokens(ids) + self.positions(torch.arange(ids.shape[1]))
-        for block in self.blocks:
-            x = block(x)
-        return self.head(self.norm(x))
 
 
 class Training:
@@ -69,7 +37,8 @@ class Training:
 
     def __init__(self) -> None:
         torch.manual_seed(0)
-        self.model = GPT()
+        blocks = [Block(WIDTH, HEADS, 0.0) for _ in range(LAYERS)]
+        self.model = GPT(vocab_size=VOCABULARY, block_size=CONTEXT, n_embd=WIDTH, dropout=0.0, blocks=blocks)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=3e-4)
         self.ids = torch.randint(0, VOCABULARY, (BATCH, CONTEXT + 1))
         self.before_update: Callable[[torch.Tensor, int], None] = lambda loss, step: None
@@ -78,8 +47,7 @@ class Training:
 
     def step(self) -> float:
         began = time.perf_counter()
-        logits = self.model(self.ids[:, :-1])
-        loss = F.cross_entropy(logits.reshape(-1, VOCABULARY), self.ids[:, 1:].reshape(-1))
+        _, loss = self.model(self.ids[:, :-1], self.ids[:, 1:])
         self.optimizer.zero_grad()
         loss.backward()
         self.before_update(loss, self.steps)
@@ -194,14 +162,14 @@ def _body(options: argparse.Namespace, measured: dict[str, dict[str, list[float]
             checks.append(Check("time that `pb.watch` adds to training, per cent", f"{figure:.2f}", owed[0], owed[1]))
     step_ms = statistics.median(measured["pulseboard"]["without"]) * 1000
     n = len(measured["pulseboard"]["without"])
-    parameters = sum(p.numel() for p in GPT().parameters()) / 1e6
+    parameters = sum(p.numel() for p in Training().model.parameters()) / 1e6
     command = ".venv/bin/python benchmarks/watch.py" + (" --quick" if options.quick else "")
     command += f" --write {shown_path(options.write)}" if options.write else ""
     return f"""\
 ## Watching
 
 `{command}`, {today()}, commit {commit()}. {machine()}; {versions("torch", "wandb", "trainscope")}.
-A GPT of {parameters:.1f} million parameters, {step_ms:.0f} ms a step on the CPU; {n:,} steps with and as many without,
+The GPT of trainers/gpt.py, {parameters:.1f} million parameters, {step_ms:.0f} ms a step on the CPU; {n:,} steps with and as many without,
 in blocks in turn, in one process. pulseboard measures norms at each step and the rest every 100 steps, histograms
 included, and every 10 over the first 100; wandb writes histograms every 1000 steps by default, which are more than
 there were, and in the last row every 100; trainscope looks at gradients and weights at each step.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from servers import a_server
-from web.page_logs import write_gallery, write_hostile
+from web.page_logs import write_gallery, write_hostile, write_study
 
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -80,6 +80,14 @@ def gallery(tmp_path_factory):
     """One server over runs with every kind of value, for tests that only look."""
     logs = write_gallery(tmp_path_factory.mktemp("gallery") / "runs")
     with a_server(logs, tmp_path_factory.mktemp("gallery-home")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def study(tmp_path_factory):
+    """One server over curves of which every value is known."""
+    logs = write_study(tmp_path_factory.mktemp("study") / "runs")
+    with a_server(logs, tmp_path_factory.mktemp("study-home")) as server:
         yield server
 
 

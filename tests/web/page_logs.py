@@ -36,7 +36,7 @@ def write_gallery(directory: Path, *, steps: int = 600, graph: bool = False) -> 
     _resumed(directory, steps=steps)
     _samples(directory, steps=steps)
     if graph:
-        _model(directory)
+        write_model(directory)
     return directory
 
 
@@ -121,7 +121,7 @@ def _samples(directory: Path, *, steps: int) -> None:
                 writer.add_scalar("train/loss", 1 + np.exp(-share) + hue, step)
 
 
-def _model(directory: Path) -> None:
+def write_model(directory: Path) -> None:
     """A model's graph, where torch is there to make one, and the gradient norms of its layers."""
     try:
         import torch
@@ -140,6 +140,40 @@ def _model(directory: Path) -> None:
         for step in range(50):
             for layer in (0, 2, 4):
                 writer.add_scalar(f"train_gradients/Sequential.Linear[{layer}]", 1 / (step + 1 + layer), step)
+
+
+STUDY_BEGAN = 1_700_000_000.0
+
+
+def write_study(directory: Path) -> Path:
+    """Curves of which every value is known, a run of four ranks, and one that the profile of GPTs knows."""
+    for name, level in (("a", 2.0), ("b", 4.0), ("c", 1.0)):
+        with SummaryWriter(directory / name) as writer:
+            for step in range(101):
+                writer.add_scalar("level", level, step, STUDY_BEGAN + 10 * step)
+    with SummaryWriter(directory / "alone") as writer:
+        for step in range(1, 1001):
+            wall = STUDY_BEGAN + step
+            writer.add_scalar("count", step, step, wall)
+            writer.add_scalar("sawtooth", step % 2, step, wall)
+            writer.add_scalar("outlier", 1000.0 if step == 500 else np.sin(step / 50), step, wall)
+            writer.add_scalar("edges", {300: np.inf, 600: -np.inf, 900: np.nan}.get(step, 0.5), step, wall)
+    with SummaryWriter(directory / "gpt") as writer:
+        for step in range(200):
+            writer.add_scalar("Loss/train", 3 + 7 * np.exp(-step / 40), step)
+            writer.add_scalar("Learning_Rate/lr", 6e-4, step)
+            writer.add_scalar("Gradient/norm", 0.2 + step / 100, step)
+    write_ranks(directory / "parallel", utilization=(90.0, 88.0, 86.0, 40.0))
+    return directory
+
+
+def write_ranks(directory: Path, *, utilization: tuple[float, ...]) -> None:
+    """A run whose ranks each logged how busy their GPU was."""
+    for rank, share in enumerate(utilization):
+        with SummaryWriter(directory / (f"ranks/{rank}" if rank else "logs/tensorboard")) as writer:
+            for step in range(50):
+                writer.add_scalar("gpu/0/utilization", share, step)
+    (directory / "run.json").write_text("{}")
 
 
 def write_many(directory: Path, *, runs: int, tags: int, points: int) -> Path:

@@ -5,43 +5,13 @@ import json
 import numpy as np
 import pytest
 from servers import a_server
+from web.charts import chart, colour_of, hover, look_for
 from web.waiting import until
 
 from pulseboard import SummaryWriter
 
 CARD = "article.scalar canvas"
 LOSS = "article[data-tag='train/loss']"
-
-
-def chart(page, tag="train/loss"):
-    card = page.locator(f"article[data-tag='{tag}']")
-    card.scroll_into_view_if_needed()
-    card.locator("canvas").wait_for()
-    page.wait_for_timeout(200)
-    return card.locator(".u-over")
-
-
-def hover(page, tag="train/loss", *, across=0.5, down=0.5):
-    box = chart(page, tag).bounding_box()
-    page.mouse.move(box["x"] + box["width"] * across, box["y"] + box["height"] * down)
-    page.locator(".tooltip").wait_for()
-    return page.locator(".tooltip")
-
-
-def pixels(page, tag, colour):
-    """How many pixels of a chart have about a colour."""
-    return page.evaluate(
-        """([tag, colour]) => {
-            const canvas = document.querySelector(`article[data-tag='${tag}'] canvas`);
-            const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-            const want = colour.match(/\\d+/g).map(Number);
-            let count = 0;
-            for (let i = 0; i < data.length; i += 4)
-                if (data[i + 3] > 100 && want.every((value, k) => Math.abs(data[i + k] - value) < 40)) count++;
-            return count;
-        }""",
-        [tag, colour],
-    )
 
 
 def test_cards_stand_in_groups_by_prefix(look, gallery):
@@ -108,23 +78,8 @@ def test_a_spike_of_one_step_among_a_hundred_thousand_is_drawn(look, tmp_path):
     with a_server(tmp_path / "runs", tmp_path) as server:
         page = look.at(server, "#scalars&smoothing=0", wait=CARD)
         page.wait_for_timeout(500)
-        colour = page.locator(".pick input").evaluate("e => getComputedStyle(e).borderColor")
-        tall = page.evaluate(
-            """(colour) => {
-                const canvas = document.querySelector('article canvas');
-                const pen = canvas.getContext('2d');
-                const want = colour.match(/\\d+/g).map(Number);
-                const rows = new Set();
-                const { data, width } = pen.getImageData(0, 0, canvas.width, canvas.height);
-                for (let i = 0; i < data.length; i += 4) {
-                    const near = want.every((value, k) => Math.abs(data[i + k] - value) < 60);
-                    if (near && data[i + 3] > 60) rows.add(Math.floor(i / 4 / width));
-                }
-                return rows.size / canvas.height;
-            }""",
-            colour,
-        )
-    assert tall > 0.6
+        spike = look_for(page, "loss", colour_of(page, "one"), far=60, faintest=60)
+    assert spike.rows > 0.6
 
 
 def test_smoothing_and_axes_are_in_the_address_and_remembered(look, gallery):
@@ -164,16 +119,14 @@ def test_a_single_point_is_seen(look, tmp_path):
     with a_server(tmp_path / "runs", tmp_path) as server:
         page = look.at(server, "#scalars", wait=CARD)
         page.wait_for_timeout(500)
-        colour = page.locator(".pick input").evaluate("e => getComputedStyle(e).borderColor")
-        assert pixels(page, "loss", colour) > 8
+        assert look_for(page, "loss", colour_of(page, "one")).pixels > 8
 
 
 def test_what_a_restart_replaced_is_drawn_when_asked(look, gallery):
     def coloured(hash_):
         page = look.at(gallery, hash_, wait=CARD)
         page.wait_for_timeout(800)
-        colour = page.locator(".pick input").evaluate("e => getComputedStyle(e).borderColor")
-        return pixels(page, "train/loss", colour)
+        return look_for(page, "train/loss", colour_of(page, "resumed")).pixels
 
     hash_ = "#scalars&regexInput=resumed&smoothing=0"
     assert coloured(hash_ + "&orphans=1") > coloured(hash_)

@@ -225,6 +225,12 @@ ROLES: tuple[Role, ...] = (
         _matches(r"\bnone (share|frac|fraction)\b|\bgrad\w* none\b"),
     ),
     Role(
+        "gradient.left_over",
+        "what the step before left in a gradient, as backward begins",
+        "pb.watch(model, optimizer)",
+        _matches(r"\bgradient flow left over\b"),
+    ),
+    Role(
         "gradient.layers",
         "a layer's gradient, on average",
         "pb.watch(model, optimizer)",

@@ -6,6 +6,7 @@ effective rank", EUSIPCO 2007, of the covariance). k equal eigenvalues give k; o
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from pulseboard.instruments.arrays import gram, gram_of_pieces, nan, rows, size
 from pulseboard.record.arrays import is_tensor
 
 _PIECE_ROWS = 1024
+_BYTES_FROM_COLUMNS = 128
+_MOST_FROM_ROUNDING = 0.002
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def effective_rank(features: Any) -> Any:
     """The effective rank of the features' covariance, rows being what is left of the last axis.
 
     0 where nothing varies, so for one row; NaN of no rows and with NaN or infinity among them. Exact for
-    arrays; for tensors within 0.85 % up to 4096 columns (or rows, if those are fewer).
+    arrays; for tensors within 1 % up to 4096 columns (or rows, if those are fewer).
     """
     values = rows(features)
     if not size(values):
@@ -70,10 +73,54 @@ def _scatter(values: Any) -> Any:
         values = values - first
         values -= values.mean(0)
         return gram(values)
+    if _multiplies_bytes() and values.element_size() == 4 and values.shape[1] >= _BYTES_FROM_COLUMNS:
+        product = _scatter_of_bytes(values)
+        if product is not None:
+            return product
     # By pieces that stay in the cache: a copy of all, fresh from the system, takes a tenth of the whole time.
     pieces = values.split(_PIECE_ROWS)
     mean = sum((piece - first).sum(0) for piece in pieces) / values.shape[0]
     return gram_of_pieces((piece - first).sub_(mean) for piece in pieces)
+
+
+@functools.cache
+def _multiplies_bytes() -> bool:
+    """Whether this CPU has instructions for products of bytes, and this torch calls them: four times as fast."""
+    torch: Any = sys.modules["torch"]
+    supported = getattr(torch.cpu, "_is_vnni_supported", None)
+    return bool(hasattr(torch, "_int_mm") and supported and supported())
+
+
+def _scatter_of_bytes(values: Any) -> Any:
+    """The same with each column rounded to 255 levels; None if that could move the rank by 0.2 %.
+
+    Rounding adds noise whose share of all variance is known. Spread over all directions, it adds at most
+    share * (1 + log(columns / share)) to the entropy: a thousandth where columns are bell curves, and too much where
+    a few rows are far from all the others.
+    """
+    torch: Any = sys.modules["torch"]
+    columns = values.shape[1]
+    product = values.new_zeros(columns, columns)
+    noise, means, counts = values.new_zeros(()), [], []
+    for piece in values.split(_PIECE_ROWS):
+        apart = piece - values[:1]
+        mean = apart.mean(0)
+        apart -= mean
+        low, high = apart.aminmax(dim=0)
+        level = torch.maximum(high, -low).div_(127).clamp_min_(torch.finfo(values.dtype).tiny)
+        rounded = apart.div_(level).round_().to(torch.int8)
+        product.addcmul_(torch._int_mm(rounded.T, rounded) * level, level[:, None])
+        noise += level.square().sum() * (piece.shape[0] / 12)
+        means.append(mean)
+        counts.append(piece.shape[0])
+    # What the pieces' means add, being apart from the mean of all.
+    between, each = torch.stack(means), values.new_tensor(counts)[:, None]
+    between -= (between * each).sum(0) / values.shape[0]
+    product.addmm_(between.T, between * each)
+    share = float(noise / product.diagonal().sum())
+    if 0 < share and share * (1 + math.log(columns / share)) > _MOST_FROM_ROUNDING:
+        return None
+    return product
 
 
 def exp_entropy(covariance: Any) -> Any:

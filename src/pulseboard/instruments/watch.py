@@ -114,6 +114,7 @@ class Watch:
         self._scale: Any = None
         self._autocast: str | None = None
         self._stepped = False
+        self._left: Any = None  # what the last step left in a gradient, once backward has come to it
         self._handles: list[Any] = []
         self._context = training_context(
             model, optimizer, scaler=scaler, clip_norm=clip_norm, world_size=run.rank.world_size
@@ -170,6 +171,9 @@ class Watch:
         if self._optimizer is not None:
             self._handles.append(self._optimizer.register_step_pre_hook(safe(self._step_begins)))
             self._handles.append(self._optimizer.register_step_post_hook(safe(self._step_ended)))
+            trained = [p for _, p in self._parameters if p.requires_grad]
+            if trained:  # the last is nearest to the loss: what cuts off others leaves it
+                self._handles.append(trained[-1].register_hook(safe(self._backward_at(trained[-1]))))
         if dead_units:
             for name, module in self._model.named_modules():
                 if type(module).__name__ in _ACTIVATIONS:
@@ -188,6 +192,16 @@ class Watch:
     def _forward_ended(self, model: nn.Module, args: Any, output: Any) -> None:
         if model.training:
             self._clock.forward_ended()
+
+    def _backward_at(self, parameter: Any) -> Callable[..., None]:
+        def backward(gradient: torch.Tensor) -> None:
+            # Of a step's backward passes the first, at which nothing has been added up yet.
+            if self._left is None and self._stepped and self.schedule.due("sparsity", self._now()):
+                with self._torch.no_grad():
+                    held = parameter.grad
+                    self._left = 0.0 if held is None else self._torch.linalg.vector_norm(held.detach())
+
+        return backward
 
     def _step_begins(self, optimizer: Any, args: Any, named: Any) -> None:
         step = self._now()
@@ -234,6 +248,7 @@ class Watch:
         if not self._stepped:
             self._stepped = True
             self._tell_precision()
+        self._left = None
         self._step = step + 1
         self.schedule.stepped()
 
@@ -312,6 +327,8 @@ class Watch:
         trained = [p for _, p in self._parameters if p.requires_grad]
         missing = sum(p.grad is None for p in trained)
         self._logged["train/gradient_flow/none_share"] = missing / max(1, len(trained))
+        if self._left is not None:
+            self._logged["train/gradient_flow/left_over"] = self._left
         if found := self._with_gradients():
             # Counts, not shares, are exact in float32 up to 16 million a tensor, and close enough beyond.
             zeros = self._together([(local(p.grad) == 0).sum().float() / self._shards.copies(p) for _, p in found])

@@ -49,6 +49,11 @@ WATCHED: Mapping[str, Watched] = {
             "train/gradient_flow/none_share": Metric(
                 "1", "share of the trained parameters that got no gradient", "0; more is cut off from the loss"
             ),
+            "train/gradient_flow/left_over": Metric(
+                "1",
+                "L2 norm of what the step before left in one parameter's gradient, as backward comes to it",
+                "0; more: zero_grad() is missing",
+            ),
         },
     ),
     "parameter_norm": Watched(

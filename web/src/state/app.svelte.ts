@@ -7,6 +7,7 @@ import { assignSlots, slotColour, type Theme } from "../lib/colour";
 import { filterRuns, groupOf, selectedSet, selectionOf, shownName, sortRuns } from "../lib/runs";
 import { stretchesByTag } from "../lib/stretch";
 import { naturally } from "../lib/tags";
+import { Unsettled } from "../lib/unsettled";
 import { formatHash, parseHash, type Tab, type View } from "../lib/view";
 import * as client from "../pages/client";
 import { habitualView, rememberHabits } from "./settings.svelte";
@@ -155,26 +156,39 @@ class App {
     else this.say(error instanceof Error ? error.message : String(error), "", "error");
   }
 
+  private unsettled = new Unsettled();
+  /** The last message of marks on its way: they go out one after the other, so that none overtakes another. */
+  private sending: Promise<void> = Promise.resolve();
+
   async mark(run: string, marks: Marks): Promise<void> {
-    const before = this.runs;
+    const before = this.byName.get(run)?.marks ?? null;
     // The server keeps exactly what it is given, so what was said before goes along.
-    const all: Marks = { ...this.byName.get(run)?.marks, ...marks };
-    this.runs = before.map((one) => (one.name === run ? { ...one, marks: all } : one));
+    const all: Marks = { ...before, ...marks };
+    this.unsettled.say(run, all);
+    this.setMarks(run, all);
+    const sent = this.sending.then(() => client.putMarks({ [run]: all }));
+    this.sending = sent.catch(() => undefined);
     try {
-      await client.putMarks({ [run]: all });
+      await sent;
+      this.unsettled.settle(run, all);
     } catch (error) {
-      this.runs = before;
+      if (this.unsettled.drop(run, all)) this.setMarks(run, before);
       this.complain(error);
     }
+  }
+
+  private setMarks(run: string, marks: Marks | null): void {
+    this.runs = this.runs.map((one) => (one.name === run ? { ...one, marks } : one));
   }
 
   // ---- loading
 
   async load(): Promise<void> {
     try {
+      const question = this.unsettled.ask();
       const [status, runs, tags] = await Promise.all([client.getStatus(), client.getRuns(), client.getTags()]);
       this.status = status;
-      this.takeRuns(runs.runs);
+      this.takeRuns(question, runs.runs);
       this.tags = tags.tags;
       this.failure = null;
       this.loaded = true;
@@ -183,7 +197,9 @@ class App {
     }
   }
 
-  private takeRuns(runs: RunSummary[]): void {
+  private takeRuns(question: number, answer: RunSummary[]): void {
+    const runs = this.unsettled.take(question, answer);
+    if (runs === null) return;
     const first = this.runs.length === 0;
     this.runs = runs;
     const selection = this.view.selection;
@@ -196,8 +212,9 @@ class App {
 
   async refresh(changed: Changed | null): Promise<void> {
     try {
+      const question = this.unsettled.ask();
       const [runs, tags] = await Promise.all([client.getRuns(), client.getTags()]);
-      this.takeRuns(runs.runs);
+      this.takeRuns(question, runs.runs);
       if (tags.tags.length !== this.tags.length || changed === null || changed.added.length + changed.removed.length > 0) {
         this.tags = tags.tags;
       }
