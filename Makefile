@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := $(wildcard src/pulseboard/native/*.[ch] src/pulseboard/native/*.pyx)
 
-.PHONY: help demo test check golden format bench contract fuzz native page browser zoo labels screenshots clean
+.PHONY: help demo test check golden format bench contract fuzz native page types browser zoo labels screenshots clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
@@ -29,6 +29,9 @@ native: $(VENV)/.user  ## build what is compiled, in place
 
 page: $(VENV)/.made  ## build the dashboard's page, where its sources have changed
 	@$(BIN)/python packaging/page.py
+
+types: $(VENV)/.user  ## write the page's types of the HTTP interface anew, after a change to what the server answers
+	@$(BIN)/python packaging/api_types.py
 
 # ---- commands
 
@@ -57,12 +60,13 @@ format: $(VENV)/.dev  ## format and sort imports
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.dev  ## measure reading, writing, watching and serving beside their peers; writes docs/benchmarks.md
+bench: $(VENV)/.dev page  ## measure reading, writing, watching, serving and the page beside their peers; writes docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'trainscope>=1.8'
 	$(BIN)/python benchmarks/read.py --write docs/benchmarks.md
 	$(BIN)/python benchmarks/write.py --write docs/benchmarks.md
 	$(BIN)/python benchmarks/watch.py --write docs/benchmarks.md
 	$(BIN)/python benchmarks/serve.py --write docs/benchmarks.md
+	$(BIN)/python benchmarks/page.py --write docs/benchmarks.md
 	$(BIN)/python benchmarks/store.py --write docs/benchmarks.md
 	$(BIN)/python benchmarks/diagnose.py --write docs/benchmarks.md
 

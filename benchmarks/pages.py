@@ -14,7 +14,7 @@ from measure import ReaderFailed
 from playwright.sync_api import Browser, CDPSession, Error, Page, sync_playwright
 from servers import Dashboard
 
-_GIVE_UP_MS = 120_000.0
+_GIVE_UP_MS = 30_000.0
 # What follows the first chart: the other cards in view, findings, meanings.
 _SETTLE_MS = 3_000.0
 _WIDTH, _HEIGHT = 1440, 900
@@ -23,19 +23,20 @@ _FLAGS = [
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
 
-# Looks once a frame whether a chart has every run. `drawn` is the moment after that frame was painted, counted from
-# the beginning of the navigation.
+# Looks after each frame whether a chart has every run. `drawn` is that moment, counted from the beginning of the
+# navigation.
 _WATCH = """
-window.bench = { drawn: null, frames: [] };
-(() => {
+window.bench = { frames: [] };
+bench.drawn = new Promise((resolve) => {
   const runs = %(runs)d;
   %(look)s
   const look = () => {
-    if (complete()) requestAnimationFrame(() => setTimeout(() => { bench.drawn = performance.now(); }));
-    else requestAnimationFrame(look);
+    if (complete()) resolve(performance.now());
+    else requestAnimationFrame(() => setTimeout(look));
   };
-  requestAnimationFrame(look);
-})();
+  look();
+  setTimeout(() => resolve(null), %(give_up_ms)d);
+});
 """
 
 # Ours draws on a canvas, which does not tell what is on it: strokes are counted, each curve being one.
@@ -55,27 +56,31 @@ _OURS = """
     (canvas) => strokes.get(canvas) >= runs && canvas.closest(".chart").ariaLabel.includes(label));
 """
 
-# TensorBoard chooses no run where there are more than 40. The box that chooses all is clicked in the first frame that
-# has it, which no hand could do. Where there is no WebGL, its curves are paths of an SVG.
+# TensorBoard draws in a worker with WebGL, which Chromium does in software where there is no graphics card. The page
+# sends the worker a chart's curves, with each run twice, as logged and smoothed, and the worker says when it has drawn.
+# Where there is no WebGL at all, curves are paths of an SVG.
 _THEIRS = """
   localStorage.setItem("_tb_global_settings", JSON.stringify({ paginationSize: 100 }));
-  let chosen = false;
-  const complete = () => {
-    const rows = document.querySelectorAll("runs-data-table tb-data-table-content-row");
-    if (!chosen && rows.length >= runs) {
-      chosen = true;
-      const box = document.querySelector("runs-data-table tb-data-table-header-cell mat-checkbox");
-      if (!box.classList.contains("mat-mdc-checkbox-checked")) box.click();
-    }
-    for (const svg of document.querySelectorAll("scalar-card line-chart svg")) {
-      const paths = svg.getElementsByTagName("path");
-      if (paths.length < runs) continue;
-      let lines = 0;
-      for (const path of paths) lines += path.getAttribute("d") && path.style.display !== "none" ? 1 : 0;
-      if (lines >= runs) return true;
-    }
-    return false;
+  let drawnByWorker = false;
+  const sent = new WeakSet();
+  const { postMessage } = MessagePort.prototype;
+  MessagePort.prototype.postMessage = function (said, ...given) {
+    const curves = said?.compactDataSeries?.idsAndLengths ?? [];
+    if (curves.filter(({ id, length }) => length > 0 && !id.startsWith("[")).length >= runs) sent.add(this);
+    return postMessage.call(this, said, ...given);
   };
+  const onmessage = Object.getOwnPropertyDescriptor(MessagePort.prototype, "onmessage");
+  Object.defineProperty(MessagePort.prototype, "onmessage", {
+    ...onmessage,
+    set(listener) {
+      onmessage.set.call(this, (event) => {
+        drawnByWorker ||= sent.has(this);
+        listener.call(this, event);
+      });
+    },
+  });
+  const complete = () => drawnByWorker || [...document.querySelectorAll("scalar-card line-chart svg")].some(
+    (svg) => [...svg.getElementsByTagName("path")].filter((path) => path.getAttribute("d")).length >= 2 * runs);
 """
 
 _SCROLLER = """
@@ -85,10 +90,11 @@ _SCROLLER = """
 """
 
 _OPEN_GROUPS = """
-  for (const bar of document.querySelectorAll("metrics-card-group-toolbar-component")) {
-    if (!bar.closest("metrics-card-group").querySelector("card-view")) bar.querySelector(".group-toolbar").click();
+  for (const icon of document.querySelectorAll(".group-toolbar [svgicon='expand_more_24px']")) {
+    icon.closest(".group-toolbar").click();
   }
 """
+_CARDS = "document.querySelectorAll('article.card, card-view').length"
 
 
 class BrowserMissing(Exception):
@@ -103,7 +109,6 @@ class Scrolled:
     """Frames of a page while it was scrolled."""
 
     frame_ms: list[float]
-    cards: int
     pixels: int  # how far it was scrolled, down and up together
 
 
@@ -144,7 +149,9 @@ class View:
         self.context = browser.new_context(viewport={"width": _WIDTH, "height": _HEIGHT})
         self.page: Page = self.context.new_page()
         self.page.set_default_timeout(_GIVE_UP_MS)
-        self.page.add_init_script(_WATCH % {"runs": runs, "look": _OURS if self.ours else _THEIRS})
+        self.page.add_init_script(
+            _WATCH % {"runs": runs, "look": _OURS if self.ours else _THEIRS, "give_up_ms": _GIVE_UP_MS}
+        )
         self.session: CDPSession = self.context.new_cdp_session(self.page)
 
     def open(self) -> float:
@@ -152,10 +159,12 @@ class View:
         place = "scalars" if self.ours else "timeseries"
         try:
             self.page.goto(f"http://127.0.0.1:{self.board.port}/#{place}", wait_until="commit")
-            self.page.wait_for_function("bench.drawn !== null")
+            drawn_ms = self.page.evaluate("bench.drawn")
         except Error as error:
-            raise ReaderFailed(f"{self.board.name}'s page had no complete chart: {error.message}") from error
-        return float(self.page.evaluate("bench.drawn")) / 1e3
+            raise ReaderFailed(f"{self.board.name}'s page did not open: {error.message}") from error
+        if drawn_ms is None:
+            raise ReaderFailed(f"{self.board.name}'s page had no complete chart after {_GIVE_UP_MS / 1e3:.0f} s.")
+        return float(drawn_ms) / 1e3
 
     def settle(self) -> None:
         """Let it finish what follows the first chart."""
@@ -188,7 +197,7 @@ class View:
             }}"""
         )
         self.settle()
-        return int(self.page.evaluate("document.querySelectorAll('article.card, scalar-card').length"))
+        return int(self.page.evaluate(_CARDS))
 
     def scroll(self, *, pixels_a_second: int, rounds: int) -> Scrolled:
         """Turn the wheel to the end and back, and take the time between frames."""
@@ -215,8 +224,7 @@ class View:
                 gesture = {"x": x, "y": y, "yDistance": distance, "speed": pixels_a_second}
                 self.session.send("Input.synthesizeScrollGesture", {**gesture, "gestureSourceType": "mouse"})
         frames = self.page.evaluate("() => { cancelAnimationFrame(bench.watching); return bench.frames; }")
-        cards = self.page.evaluate("document.querySelectorAll('article.card, scalar-card').length")
-        return Scrolled(frame_ms=frames, cards=int(cards), pixels=int(2 * rounds * way))
+        return Scrolled(frame_ms=frames, pixels=int(2 * rounds * way))
 
     def weigh(self) -> dict[str, int]:
         """Open it, and count what came over the wire: `page` is code, styles and pictures, `data` all answers."""

@@ -169,10 +169,10 @@ def _body(options: argparse.Namespace, measured: dict[str, dict[str, list[float]
 ## Watching
 
 `{command}`, {today()}, commit {commit()}. {machine()}; {versions("torch", "wandb", "trainscope")}.
-The GPT of trainers/gpt.py, {parameters:.1f} million parameters, {step_ms:.0f} ms a step on the CPU; {n:,} steps with and as many without,
-in blocks in turn, in one process. pulseboard measures norms at each step and the rest every 100 steps, histograms
-included, and every 10 over the first 100; wandb writes histograms every 1000 steps by default, which are more than
-there were, and in the last row every 100; trainscope looks at gradients and weights at each step.
+The GPT of trainers/gpt.py, {parameters:.1f} million parameters, {step_ms:.0f} ms a step on the CPU; {n:,} steps with
+and as many without, in blocks in turn, in one process. pulseboard measures norms at each step and the rest every 100
+steps, histograms included, and every 10 over the first 100; wandb writes histograms every 1000 steps by default, which
+are more than there were, and in the last row every 100; trainscope looks at gradients and weights at each step.
 
 {checks_table(checks)}
 

@@ -13,7 +13,8 @@ from pulseboard.diagnose.roles import BY_NAME
 TAGS = [
     "train/loss", "val/loss", "train/accuracy", "val/accuracy", "lr", "train/gradient/global_norm_before_clip",
     "train/gradient/global_norm_after_clip", "train/gradient/clipping_percentage", "train/gradient/was_clipped",
-    "train/gradient_flow/zero_share", "train/gradient_flow/none_share", "train/gradient_flow/encoder_mean",
+    "train/gradient_flow/zero_share", "train/gradient_flow/none_share",
+    "train/gradient_flow/left_over", "train/gradient_flow/encoder_mean",
     "train/gradient_flow/head_mean", "train/update_ratio", "train/total_param_norm", "train/dead_units/a",
     "amp/loss_scale", "amp/skipped_steps", "epoch", "train/performance/step_time_ms", "train/performance/data_time_ms",
     "tokens_per_sec", "memory/ram_main_process_gb", "memory/vram_peak_gb", "memory/allocator_retries",

@@ -13,7 +13,7 @@ from instruments import plain
 from pulseboard.instruments import effective_rank as rank_file
 from pulseboard.instruments.arrays import gram
 from pulseboard.instruments.collapse import collapse
-from pulseboard.instruments.effective_rank import effective_rank
+from pulseboard.instruments.effective_rank import _scatter_of_bytes, effective_rank, exp_entropy_of_tensor
 from pulseboard.instruments.hierarchy import hierarchy
 from pulseboard.instruments.masking import masking
 from pulseboard.instruments.prediction import prediction
@@ -177,6 +177,35 @@ def test_products_by_blocks_are_the_whole_product(count, width, dtype):
     small = x if count >= width else x.T
     whole = small.double().T @ small.double()
     torch.testing.assert_close(gram(x).double(), whole, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("steepness", [0.0, 0.5, 1.5, 4.0])
+@pytest.mark.parametrize("pieces", [0.0, 30.0])
+def test_products_of_bytes_keep_the_rank_within_a_hundredth(steepness, pieces):
+    generator = torch.Generator().manual_seed(5)
+    turn, _ = torch.linalg.qr(torch.randn(256, 256, generator=generator))
+    x = torch.randn(2500, 256, generator=generator) * torch.arange(1.0, 257) ** -steepness @ turn + 3
+    x[:1100] += pieces  # the pieces have means of their own
+    product = _scatter_of_bytes(x)
+    centred = (x - x.mean(0)).double()
+    assert torch.linalg.norm(product - centred.T @ centred) < 0.01 * torch.linalg.norm(centred.T @ centred)
+    assert float(exp_entropy_of_tensor(product)) == pytest.approx(plain.effective_rank(x.double().numpy()), rel=0.01)
+
+
+def test_products_of_bytes_are_left_alone_where_rounding_would_be_seen():
+    x = torch.randn(2048, 256, generator=torch.Generator().manual_seed(5))
+    assert _scatter_of_bytes(x) is not None
+    x[7] *= 1000
+    assert _scatter_of_bytes(x) is None
+    assert float(effective_rank(x)) == pytest.approx(plain.effective_rank(x.double().numpy()), rel=0.01)
+
+
+def test_products_of_bytes_of_constant_and_broken_features():
+    assert float(exp_entropy_of_tensor(_scatter_of_bytes(torch.full((2048, 256), 0.1)))) == 0
+    x = torch.randn(2048, 256, generator=torch.Generator().manual_seed(5))
+    for wrong in (torch.nan, torch.inf):
+        x[3, 5] = wrong
+        assert torch.isnan(effective_rank(x))
 
 
 def test_effective_rank_costs_less_than_half_of_the_singular_values():

@@ -95,6 +95,27 @@ def test_norms_and_ratios_are_what_they_are_by_definition(run):
     assert values(got, "train/gradient_flow/none_share") == [0.0] * 5
 
 
+@pytest.mark.parametrize("accumulate", [1, 2])
+@pytest.mark.parametrize("how", ["none", "zeros", "never"])
+def test_what_a_step_leaves_in_the_gradients_is_told(run, how, accumulate):
+    model, optimizer = model_and_optimizer()
+    left = []
+    clear = {
+        "none": optimizer.zero_grad,
+        "zeros": lambda: optimizer.zero_grad(set_to_none=False),
+        "never": lambda: None,
+    }
+    optimizer.zero_grad = lambda: (clear[how](), left.append(model["head"].bias.grad))
+    after = []
+    with pb.watch(model, optimizer, run=run, overhead=None, every=EVERY_STEP):
+        for x in batches(4):
+            train(model, optimizer, [x] * accumulate, accumulate=accumulate)
+            after.append(0.0 if left[-1] is None else float(left[-1].norm()))
+    got = values(logged(run), "train/gradient_flow/left_over")
+    assert got == pytest.approx(after[:-1])  # of the first step there is nothing to be left
+    assert any(got) == (how == "never")
+
+
 def test_layers_and_parts_are_measured_each(run):
     torch.manual_seed(0)
     model = nn.ModuleDict({"blocks": nn.ModuleList([nn.Linear(8, 8), nn.Linear(8, 8)]), "head": nn.Linear(8, 1)})

@@ -146,7 +146,7 @@ STUDY_BEGAN = 1_700_000_000.0
 
 
 def write_study(directory: Path) -> Path:
-    """Curves of which every value is known, a run of four ranks, and one that the profile of GPTs knows."""
+    """Curves of which every value is known, a run of four ranks, and one with metrics that a profile knows."""
     for name, level in (("a", 2.0), ("b", 4.0), ("c", 1.0)):
         with SummaryWriter(directory / name) as writer:
             for step in range(101):
@@ -158,11 +158,11 @@ def write_study(directory: Path) -> Path:
             writer.add_scalar("sawtooth", step % 2, step, wall)
             writer.add_scalar("outlier", 1000.0 if step == 500 else np.sin(step / 50), step, wall)
             writer.add_scalar("edges", {300: np.inf, 600: -np.inf, 900: np.nan}.get(step, 0.5), step, wall)
-    with SummaryWriter(directory / "gpt") as writer:
+    with SummaryWriter(directory / "experts") as writer:
         for step in range(200):
-            writer.add_scalar("Loss/train", 3 + 7 * np.exp(-step / 40), step)
-            writer.add_scalar("Learning_Rate/lr", 6e-4, step)
-            writer.add_scalar("Gradient/norm", 0.2 + step / 100, step)
+            writer.add_scalar("moe/aux_loss", 0.05, step)
+            writer.add_scalar("moe/z_loss", 0.005, step)
+            writer.add_scalar("moe/load_imbalance", 1.0 + 3.0 * step / 200, step)
     write_ranks(directory / "parallel", utilization=(90.0, 88.0, 86.0, 40.0))
     return directory
 

@@ -38,7 +38,8 @@ def test_points_arrive_by_themselves_until_paused(look, tmp_path):
         writer.flush()
         page.wait_for_timeout(2500)
         assert last_value(page) == "0.125"
-        page.keyboard.press("p")
+        page.locator("button.live").click()
+        page.locator(".live", has_text="Live").wait_for()
         until(page, "document.querySelector('.legend .value').innerText === '0.5'")
     writer.close()
 
@@ -78,6 +79,43 @@ def test_a_server_that_goes_away_and_returns_is_caught_up_with(look, tmp_path):
             again.stop()
 
 
+def test_a_card_that_could_not_be_asked_for_says_so_and_tries_again(look, study):
+    page = look.at(study, "#text")
+    page.route("**/api/window", lambda route: route.abort())
+    page.get_by_role("button", name="Scalars").click()
+    card = page.locator("article[data-tag='count']")
+    card.get_by_role("alert").wait_for()
+    assert "does not answer" in card.inner_text()
+    page.unroute("**/api/window")
+    card.get_by_role("button", name="Try again").click()
+    card.locator("canvas").wait_for()
+
+
+def test_a_page_whose_server_is_gone_says_what_to_do(look, study):
+    page = look.at(study, "#scalars", wait=CARD)
+    page.route("**/api/**", lambda route: route.abort())
+    page.reload()
+    page.locator(".empty").wait_for()
+    assert "Is pulseboard still running?" in page.locator(".empty").inner_text()
+    page.unroute("**/api/**")
+    page.get_by_role("button", name="Try again").click()
+    page.wait_for_selector(CARD)
+
+
+def test_a_link_to_the_view_is_copied(look, study):
+    page = look.at(
+        study, "#scalars&regexInput=alone&smoothing=0.25", wait=CARD, permissions=["clipboard-read", "clipboard-write"]
+    )
+    page.get_by_label("Copy a link to this view").click()
+    page.get_by_text("Link to this view copied.").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith(study.url)
+    assert "regexInput=alone" in copied
+    assert "smoothing=0.25" in copied
+    other = look.at(study, "#" + copied.split("#")[1], wait=CARD)
+    assert other.locator("aside .count").inner_text() == "1 of 1 run"
+
+
 def test_an_empty_directory_says_what_to_do_and_fills_by_itself(look, tmp_path):
     (tmp_path / "runs").mkdir()
     with a_server(tmp_path / "runs", tmp_path) as server:
@@ -102,6 +140,33 @@ def test_two_thousand_runs_are_listed_by_the_rows_in_view(look, tmp_path):
         assert page.locator("aside .row").count() < 80
         page.locator("aside .list").evaluate("list => list.scrollTo(0, list.scrollHeight)")
         page.locator("aside .row", has_text="run-1999").wait_for()
+        # Scrolling through all of them: at every frame there are rows in view, and frames keep coming.
+        frames = page.locator("aside .list").evaluate(
+            """list => new Promise((done) => {
+                const [lengths, gaps] = [[], []];
+                const box = list.getBoundingClientRect();
+                const middle = [box.left + box.width / 2, box.top + box.height / 2];
+                let before = performance.now();
+                list.scrollTo(0, 0);
+                const frame = (now) => {
+                    lengths.push(now - before);
+                    before = now;
+                    const there = document.elementFromPoint(...middle)?.closest('.row');
+                    if (lengths.length > 1 && !there) gaps.push(list.scrollTop);
+                    list.scrollTop += 450;
+                    if (list.scrollTop + list.clientHeight < list.scrollHeight - 1) requestAnimationFrame(frame);
+                    else done({ lengths: lengths.slice(1), gaps, rows: list.querySelectorAll('.row').length });
+                };
+                requestAnimationFrame(frame);
+            })"""
+        )
+        assert frames["rows"] < 80
+        assert len(frames["lengths"]) > 100
+        assert len(frames["gaps"]) <= 2, frames["gaps"]
+        assert sorted(frames["lengths"])[len(frames["lengths"]) // 2] < 50
+        # The filter finds one among them as one types.
+        page.get_by_label("Filter runs by a regular expression").fill("17.7$")
+        until(page, "document.querySelector('aside .count').innerText.endsWith('of 10 runs')")
 
 
 def test_names_that_look_like_code_are_text(look, hostile):
@@ -118,6 +183,35 @@ def test_names_that_look_like_code_are_text(look, hostile):
     page.reload()
     page.wait_for_selector("aside .pick")
     assert not page.get_by_label("Draw " + HOSTILE_NAMES[1], exact=True).is_checked()
+
+
+def test_a_tag_and_a_name_of_hundreds_of_characters_stay_within_their_card(look, hostile):
+    page = look.at(hostile, "#scalars", wait=CARD)
+    long = HOSTILE_TAGS[3]
+    assert len(long) == 500
+    card = page.locator(f"article[data-tag='{long}']")
+    card.scroll_into_view_if_needed()
+    card.locator("canvas").wait_for()
+    box = card.bounding_box()
+    for part in ("h3", "header button >> nth=-1", ".legend"):
+        inner = card.locator(part).first.bounding_box()
+        assert inner["x"] >= box["x"]
+        assert inner["x"] + inner["width"] <= box["x"] + box["width"] + 1, part
+    assert card.locator("h3").get_attribute("title") == long
+    # Pinned and in full size, over the address and back.
+    card.get_by_label("Pin ").click()
+    pinned = page.get_by_role("region", name="Pinned cards")
+    pinned.scroll_into_view_if_needed()
+    pinned.locator("canvas").wait_for()
+    pinned.get_by_label("Full size").click()
+    page.get_by_role("dialog").locator("canvas").wait_for()
+    page.reload()
+    page.get_by_role("dialog").locator("canvas").wait_for()
+    assert page.get_by_role("dialog").bounding_box()["width"] <= 1440
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="detached")
+    wide = page.evaluate("document.getElementById('main').scrollWidth - document.getElementById('main').clientWidth")
+    assert wide <= 1
 
 
 def test_the_whole_view_comes_back_from_its_address(look, gallery):
@@ -145,6 +239,12 @@ def test_the_palette_finds_runs_tags_and_actions(look, gallery):
     page.get_by_label("Find a run, a tag or an action").last.fill("go to images")
     page.keyboard.press("Enter")
     until(page, "location.hash.startsWith('#images')")
+    page.keyboard.press("Control+k")
+    page.get_by_label("Find a run, a tag or an action").last.fill("overfit")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    until(page, "document.querySelector('aside .count').innerText.startsWith('1 of')")
 
 
 def test_keys_do_what_their_sheet_says(look, gallery):
@@ -163,6 +263,25 @@ def test_keys_do_what_their_sheet_says(look, gallery):
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("]")
     until(page, "location.hash.startsWith('#timeseries')")
+    page.keyboard.press("[")
+    until(page, "location.hash.startsWith('#scalars')")
+    page.keyboard.press("g")
+    page.keyboard.press("1")
+    until(page, "location.hash.startsWith('#health')")
+    page.keyboard.press("g")
+    page.keyboard.press("2")
+    until(page, "location.hash.startsWith('#scalars')")
+    page.keyboard.press(".")
+    until(page, "location.hash.includes('smoothing=0.7')")
+    page.keyboard.press(",")
+    until(page, "!location.hash.includes('smoothing=')")
+    page.keyboard.press("o")
+    until(page, "location.hash.includes('ignoreOutliers=1')")
+    page.keyboard.press("b")
+    page.locator("aside[aria-label=Runs]").wait_for(state="detached")
+    page.keyboard.press("r")
+    page.keyboard.type("seed")
+    until(page, "location.hash.includes('regexInput=seed')")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from servers import a_server
+from servers import a_server, wait_for
 from web.page_logs import write_gallery
 from web.waiting import until
 
@@ -102,7 +102,7 @@ def test_a_run_is_renamed_noted_tagged_and_hidden_for_everybody(look, own_server
     page.locator(".pick .name", has_text="my favourite").wait_for()
     page.locator(".panel textarea").fill("look at step 300")
     page.locator(".panel textarea").blur()
-    page.wait_for_timeout(500)
+    wait_for(lambda: "note" in own_server.api("marks").json["marks"].get("overfit", {}))
     other = look.at(own_server, "#scalars", wait=CARD)
     row = other.locator(".row", has_text="my favourite")
     row.wait_for()
@@ -126,3 +126,90 @@ def test_colours_stay_with_runs(look, gallery):
     assert len(set(everything.values())) == 11
     assert len(filtered) == 2
     assert filtered.items() <= everything.items()
+
+
+def test_the_list_is_sorted_by_name_start_health_and_last_step(look, gallery):
+    page = look.at(gallery, "#scalars", wait=CARD)
+    page.get_by_label("Sort runs").click()
+
+    def order(by):
+        page.locator(".panel").get_by_role("button", name=by).click()
+        page.wait_for_timeout(50)
+        return names(page)
+
+    assert order("Name")[0] == "samples/b"  # by name it was; again turns it round
+    assert order("Name")[0] == "base-lr0.0003-seed0"
+    assert order("Start")[0] == "samples/b"
+    assert order("Start")[0] == "base-lr0.001-seed0"
+    assert order("Last step")[-1].startswith("samples/")
+    until(page, "document.querySelector('.dot.critical')", secs=60)
+    assert order("Health")[0] == "diverged"
+    until(page, "location.hash.includes('sort=-status')")
+
+
+def test_runs_are_grouped_by_a_setting_and_a_group_is_chosen_as_a_whole(look, gallery):
+    page = look.at(gallery, "#scalars&tagFilter=train/loss&smoothing=0", wait=CARD)
+    page.get_by_label("Group runs").click()
+    page.get_by_label("A setting's value").select_option("lr")
+    group = page.locator(".folder", has_text="lr = 0.001")
+    group.wait_for()
+    until(page, "location.hash.includes('groupHparam=lr')")
+    legend = page.locator("article[data-tag='train/loss'] .legend")
+    legend.get_by_text("lr = 0.0003").first.wait_for()
+    page.locator(".panel select").last.select_option("median-range")
+    until(page, "location.hash.includes('statistic=median-range')")
+    page.keyboard.press("Escape")
+    before = drawn(page)
+    group.get_by_role("checkbox").click()
+    until(page, "before => document.querySelector('aside .count').innerText !== before", before)
+    assert drawn(page) == "8 of 11 runs"
+    page.get_by_label("Close lr = 0.001").click()
+    assert "base-lr0.001-seed0" not in names(page)
+    # No groups again: a curve a run.
+    page.get_by_label("Group runs").click()
+    page.get_by_role("button", name="No groups").click()
+    page.locator(".folder").first.wait_for(state="detached")
+
+
+def test_all_or_none_and_the_key_choose_every_listed_run(look, gallery):
+    page = look.at(gallery, "#scalars&regexInput=seed", wait=CARD)
+    page.get_by_label("Draw all listed runs").click()
+    page.get_by_text("No run is chosen").first.wait_for()
+    assert drawn(page) == "0 of 6 runs"
+    page.keyboard.press("a")
+    page.locator(CARD).first.wait_for()
+    assert drawn(page) == "6 of 6 runs"
+
+
+def test_marks_survive_answers_that_were_asked_for_before_them(look, own_server):
+    held = []
+
+    def slowly(route):
+        """The first list of runs that is asked for after the rename comes when the note is written."""
+        answer = route.fetch()
+        if not held:
+            held.append(answer)
+            page.wait_for_timeout(1200)
+        route.fulfill(response=answer)
+
+    page = look.at(own_server, "#scalars", wait=CARD)
+    page.locator(".row", has_text="overfit").hover()
+    page.get_by_label("More about overfit").click()
+    page.route("**/api/runs", slowly)
+    # The row moves to the top of the list under its new name, and its menu stays open.
+    page.locator(".panel input").first.fill("a first one")
+    page.locator(".panel input").first.blur()
+    page.locator(".panel input").nth(1).fill("best, keep")
+    page.locator(".panel textarea").fill("look at step 300")
+    page.locator(".panel textarea").blur()
+    page.locator(".row .tag", has_text="best +1").wait_for()
+    page.wait_for_timeout(1500)
+    assert names(page)[0] == "a first one"
+    marks = own_server.api("marks").json["marks"]["overfit"]
+    assert marks == {"name": "a first one", "tags": ["best", "keep"], "note": "look at step 300"}
+    page.locator(".panel input[type=color]").fill("#ff0000")
+    until(page, "getComputedStyle(document.querySelector('.pick input')).borderColor === 'rgb(255, 0, 0)'")
+    page.get_by_text("Hide everywhere").click()
+    page.get_by_text("1 hidden run").click()
+    page.locator(".hidden-run").get_by_role("button", name="Show").click()
+    page.locator(".row", has_text="a first one").wait_for()

@@ -1,6 +1,8 @@
 """Scalar cards: drawing, zooming, reading, saving."""
 
 import json
+import struct
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -144,6 +146,20 @@ def test_cards_are_pinned_and_laid_over_each_other(look, gallery):
     assert overlay.locator(".legend .run-name").first.inner_text().count("·") == 1
     assert "pinned=" in page.url
     assert "overlays=" in page.url
+    # Any other tag on top of a card, all that contain a text, and away again.
+    pins = page.get_by_role("region", name="Pinned cards")
+    page.locator(LOSS).last.hover()
+    page.get_by_label("Download or overlay loss").first.click()
+    page.locator(".panel select").select_option("train/accuracy")
+    pins.get_by_label("train/loss + train/accuracy", exact=True).locator("canvas").wait_for()
+    page.get_by_role("button", name="Overlay", exact=True).click()
+    page.get_by_label("Overlay all tags that contain a text on one card").fill("accuracy")
+    page.keyboard.press("Enter")
+    pins.get_by_label("train/accuracy + val/accuracy", exact=True).locator("canvas").wait_for()
+    page.get_by_label("Remove the card train/accuracy + val/accuracy").click()
+    pins.get_by_label("train/accuracy + val/accuracy", exact=True).wait_for(state="detached")
+    pins.get_by_label("Pin train/loss").click()
+    until(page, "!location.hash.includes('pinned=')")
 
 
 def test_a_card_in_full_size_has_every_run_in_its_legend(look, gallery):
@@ -176,9 +192,23 @@ def test_a_card_is_saved(look, gallery, kind, tmp_path):
             assert {curve["run"] for curve in json.loads(data)} >= {"overfit", "diverged"}
         case "PNG":
             assert data.startswith(b"\x89PNG")
+            width, height = struct.unpack(">II", data[16:24])
+            assert width > 300
+            assert height > 150
         case "SVG":
-            assert data.startswith(b"<svg")
-            assert b"<path" in data
+            drawing = ElementTree.fromstring(data)
+            texts = [text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")]
+            assert "train/loss" in texts
+            assert {"overfit", "diverged"} <= set(texts)
+            assert len(list(drawing.iter("{http://www.w3.org/2000/svg}path"))) > 15
+
+
+def test_every_point_of_a_card_comes_from_the_server(look, study):
+    page = look.at(study, "#scalars&regexInput=alone&tagFilter=count", wait=CARD)
+    page.get_by_label("Download or overlay count").click()
+    with page.expect_download() as saved:
+        page.get_by_text("CSV from the server").click()
+    assert len(saved.value.path().read_text().splitlines()) == 1001
 
 
 def test_cards_out_of_view_ask_for_nothing(look, gallery):

@@ -39,7 +39,7 @@ class Detector:
 
     id: str  # the slug of its findings
     reads: tuple[str, ...]  # roles it needs; "a|b": one of them is enough; "histograms", "ranks": those
-    needs: tuple[str, ...]  # what it needs of the configuration: see CONTEXT
+    needs: tuple[str, ...]  # what it needs of the configuration (see CONTEXT), or "a|b" of the role b instead
     detect: Detect
     file: str
 
@@ -146,8 +146,9 @@ def _missing(one: Detector, case: Case) -> NotChecked | None:
             what = {"histograms": "no histograms are logged", "ranks": "only one rank is logged"}[names[0]]
             advice = {"histograms": "pb.watch(model, optimizer, histogram_interval=1000)", "ranks": ""}[names[0]]
             return NotChecked(one.id, what, advice)
-    for name in one.needs:
-        if getattr(case.context, name) is None:
+    for wanted in one.needs:
+        name, _, instead = wanted.partition("|")
+        if getattr(case.context, name) is None and not (instead and _there(instead, case)):
             what, how = CONTEXT[name]
             return NotChecked(one.id, f"the run's configuration does not say {what}", how)
     return None

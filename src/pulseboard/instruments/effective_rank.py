@@ -101,26 +101,24 @@ def _scatter_of_bytes(values: Any) -> Any:
     torch: Any = sys.modules["torch"]
     columns = values.shape[1]
     product = values.new_zeros(columns, columns)
-    noise, means, counts = values.new_zeros(()), [], []
+    means, counts = [], []
     for piece in values.split(_PIECE_ROWS):
         apart = piece - values[:1]
         mean = apart.mean(0)
         apart -= mean
-        low, high = apart.aminmax(dim=0)
-        level = torch.maximum(high, -low).div_(127).clamp_min_(torch.finfo(values.dtype).tiny)
+        # Not aminmax, which takes ten times as long as both.
+        level = torch.maximum(apart.amax(0), -apart.amin(0)).div_(127).clamp_min_(torch.finfo(values.dtype).tiny)
+        noise, variance = float(level.square().sum()) / 12, float(apart.square().sum()) / len(piece)
+        if noise and noise * (1 + math.log(columns * variance / noise)) > _MOST_FROM_ROUNDING * variance:
+            return None
         rounded = apart.div_(level).round_().to(torch.int8)
         product.addcmul_(torch._int_mm(rounded.T, rounded) * level, level[:, None])
-        noise += level.square().sum() * (piece.shape[0] / 12)
         means.append(mean)
-        counts.append(piece.shape[0])
+        counts.append(len(piece))
     # What the pieces' means add, being apart from the mean of all.
     between, each = torch.stack(means), values.new_tensor(counts)[:, None]
     between -= (between * each).sum(0) / values.shape[0]
-    product.addmm_(between.T, between * each)
-    share = float(noise / product.diagonal().sum())
-    if 0 < share and share * (1 + math.log(columns / share)) > _MOST_FROM_ROUNDING:
-        return None
-    return product
+    return product.addmm_(between.T, between * each)
 
 
 def exp_entropy(covariance: Any) -> Any:

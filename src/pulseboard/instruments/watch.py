@@ -173,7 +173,8 @@ class Watch:
             self._handles.append(self._optimizer.register_step_post_hook(safe(self._step_ended)))
             trained = [p for _, p in self._parameters if p.requires_grad]
             if trained:  # the last is nearest to the loss: what cuts off others leaves it
-                self._handles.append(trained[-1].register_hook(safe(self._backward_at(trained[-1]))))
+                last: Any = trained[-1]
+                self._handles.append(last.register_hook(safe(self._backward_at(last))))
         if dead_units:
             for name, module in self._model.named_modules():
                 if type(module).__name__ in _ACTIVATIONS:

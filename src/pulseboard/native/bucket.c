@@ -287,3 +287,13 @@ uint64_t pb_bucket(const pb_axis *a, const double *x, double origin, const doubl
     }
     return row;
 }
+
+int pb_narrow(const double *values, uint64_t n, float *out) {
+    int same = 1;
+    for (uint64_t i = 0; i < n; i++) {
+        float narrow = (float)values[i];
+        out[i] = narrow;
+        same &= (double)narrow == values[i] || values[i] != values[i];
+    }
+    return same;
+}

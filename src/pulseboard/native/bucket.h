@@ -57,4 +57,7 @@ typedef struct {
 uint64_t pb_bucket(const pb_axis *a, const double *x, double origin, const double *values, const pb_pyramid *p,
                    uint64_t from, uint64_t to, pb_rows *rows);
 
+/* Values in half the bytes. 1 where every one of them, NaN aside, is still the same. */
+int pb_narrow(const double *values, uint64_t n, float *out);
+
 #endif

@@ -48,6 +48,7 @@ cdef extern from "bucket.h" nogil:
     double pb_axis_edge(const pb_axis *, uint64_t k)
     uint64_t pb_bucket(const pb_axis *, const double *x, double origin, const double *values, const pb_pyramid *,
                        uint64_t, uint64_t, pb_rows *)
+    int pb_narrow(const double *values, uint64_t n, float *out)
 
 cdef extern from "smooth.h" nogil:
     ctypedef struct pb_debiased:
@@ -228,3 +229,15 @@ cdef int _fits(Py_ssize_t points, Py_ssize_t room) except -1:
     if points != room:
         raise ValueError(f"as much room as points: {points} points, room for {room}")
     return 0
+
+
+def narrowed(const double[::1] values):
+    """The values as float32, if none of them changes by that; else None."""
+    cdef uint64_t n = values.shape[0]
+    cdef int same = 1
+    out = PyByteArray_FromStringAndSize(NULL, n * sizeof(float))
+    cdef float *to = <float *>PyByteArray_AS_STRING(out)
+    if n:
+        with nogil:
+            same = pb_narrow(&values[0], n, to)
+    return out if same else None

@@ -114,6 +114,8 @@ class App:
 
     async def _ask(self, found: Endpoint, request: Request, role: Role) -> Answer | Streamed:
         ask = await found.ask(request, role=role)
+        if not found.inline:
+            self.board.diagnosis.stand_back()
         try:
             said = (
                 found.answer(self.board, ask)

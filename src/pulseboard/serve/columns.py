@@ -26,15 +26,7 @@ _TYPES = {"f8": "<f8", "f4": "<f4", "u4": "<u4", "u1": "|u1"}
 
 def encode(series: Iterable[tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]], *, revision: int) -> bytes:
     """Series, each with what its header says and its columns."""
-    import numpy as np
-
-    # Once for all of them: entering it takes longer than a column does.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _encoded(series, revision)
-
-
-def _encoded(series: Iterable[tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]], revision: int) -> bytes:
-    blocks: list[bytes] = []
+    blocks: list[bytes | bytearray] = []
     at = 0
     said = []
     for about, columns in series:
@@ -52,8 +44,8 @@ def _encoded(series: Iterable[tuple[Mapping[str, Any], Mapping[str, NDArray[Any]
     return b"".join([MAGIC, struct.pack("<I", len(header)), header, bytes(-(8 + len(header)) % 8), *blocks])
 
 
-def _block(name: str, values: NDArray[Any]) -> tuple[str, bytes]:
-    import numpy as np
+def _block(name: str, values: NDArray[Any]) -> tuple[str, bytes | bytearray]:
+    from pulseboard.store.charts import narrowed
 
     kind = "f8"  # steps are exact up to 2^53
     if name == "orphan":
@@ -61,9 +53,7 @@ def _block(name: str, values: NDArray[Any]) -> tuple[str, bytes]:
     elif values.dtype.kind in "ui":
         kind = "u4"
     elif name != "x":
-        narrow = values.astype(np.float32)
-        same = narrow == values
-        # NaN equals nothing, itself least of all; most columns have none, and need no second look.
-        if same.all() or (same | (values != values)).all():
-            return "f4", narrow.astype(_TYPES["f4"], copy=False).tobytes()
+        narrow = narrowed(values)
+        if narrow is not None:
+            return "f4", narrow
     return kind, values.astype(_TYPES[kind], copy=False).tobytes()

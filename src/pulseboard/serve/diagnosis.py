@@ -26,6 +26,8 @@ _BEGIN_AFTER_SECS = 1.0
 # twenty times as long when a run that goes on is read again. So following live runs costs a twentieth of a core.
 _REST, _REST_AGAIN = 3.0, 20.0
 _MOST_REST_SECS = 60.0
+# While somebody is asking, a training waits for a pause in the questions, but not for ever.
+_PAUSE_SECS, _MOST_PAUSE_SECS = 0.25, 2.0
 
 _log = logging.getLogger("pulseboard.serve")
 
@@ -44,6 +46,7 @@ class Diagnosis:
         self._profile: Profile | None = None
         self._ready = threading.Condition()
         self._closed = False
+        self._asked = -math.inf  # when somebody asked for something last
         self._thread: threading.Thread | None = None
         self.available: bool = importlib.util.find_spec("pulseboard.diagnose") is not None
         """Whether runs are diagnosed at all."""
@@ -64,6 +67,10 @@ class Diagnosis:
                 self._thread = threading.Thread(target=self._work, name="pulseboard-diagnose", daemon=True)
                 self._thread.start()
             self._ready.notify()
+
+    def stand_back(self) -> None:
+        """Somebody is waiting for an answer: let it come first."""
+        self._asked = time.monotonic()
 
     def close(self) -> None:
         """Let the thread end after the training in hand."""
@@ -138,6 +145,7 @@ class Diagnosis:
     def _work(self) -> None:
         self._rest(_BEGIN_AFTER_SECS)
         while (name := self._next()) is not None:
+            self._let_others_first()
             # Its own time: on a busy machine the clock on the wall would make it rest for the work of others.
             began = time.thread_time()
             again = self._training_of.get(name) in self._reports
@@ -156,6 +164,11 @@ class Diagnosis:
     def _rest(self, secs: float) -> None:
         with self._ready:
             self._ready.wait_for(lambda: self._closed, min(secs, _MOST_REST_SECS))
+
+    def _let_others_first(self) -> None:
+        until = time.monotonic() + _MOST_PAUSE_SECS
+        while (now := time.monotonic()) < until and now - self._asked < _PAUSE_SECS and not self._closed:
+            self._rest(_PAUSE_SECS - (now - self._asked))
 
     def _diagnose(self, name: str) -> None:
         from pulseboard.diagnose.diagnosis import report_on_training

@@ -10,10 +10,10 @@ import sys
 from typing import Any
 
 
-def import_lightly(package: str) -> None:
+def import_lightly(package: str) -> Any:
     """Put a package in place whose own code runs when something is asked of it that is no module of it."""
     if package in sys.modules:
-        return
+        return sys.modules[package]
     spec = importlib.util.find_spec(package)
     if spec is None or spec.loader is None:
         raise ModuleNotFoundError(f"No module named {package!r}", name=package)
@@ -30,3 +30,4 @@ def import_lightly(package: str) -> None:
 
     module.__dict__["__getattr__"] = ask
     sys.modules[package] = module
+    return module

@@ -21,18 +21,21 @@ from pulseboard.serve.places import data_directory
 
 Marks = dict[str, Any]
 
-MARKS = schema.record(
-    {
-        "name": schema.or_null(schema.text("shown in place of the run's name", most=500)),
-        "color": schema.or_null(schema.text("a CSS colour", most=64)),
-        "hidden": schema.flag("left out of charts"),
-        "note": schema.or_null(schema.text("any text; Markdown", most=20_000)),
-        "tags": schema.several(schema.text(most=200), "words to find it by", most=100),
-        "pinned": schema.flag("kept on top"),
-        "expected": schema.several(schema.text(most=200), "findings the user knows about, by slug", most=1000),
-    },
-    "What a user has said about a run.",
-)
+MARKS = {
+    "title": "Marks",
+    **schema.record(
+        {
+            "name": schema.or_null(schema.text("shown in place of the run's name", most=500)),
+            "color": schema.or_null(schema.text("a CSS colour", most=64)),
+            "hidden": schema.flag("left out of charts"),
+            "note": schema.or_null(schema.text("any text; Markdown", most=20_000)),
+            "tags": schema.several(schema.text(most=200), "words to find it by", most=100),
+            "pinned": schema.flag("kept on top"),
+            "expected": schema.several(schema.text(most=200), "findings the user knows about, by slug", most=1000),
+        },
+        "What a user has said about a run.",
+    ),
+}
 
 
 class MarksNotKept(PulseboardError):

@@ -19,7 +19,12 @@ _ERRORS = {
 
 
 def document(endpoints: Mapping[str, Mapping[str, Endpoint]], *, version: str, prefix: str) -> dict[str, Any]:
-    """The whole interface for programs."""
+    """The whole interface for programs. A schema with a title stands among the components, under that name."""
+    named: dict[str, Any] = {}
+    paths = {
+        f"/{path}": {method.lower(): _lifted(_operation(found), into=named) for method, found in methods.items()}
+        for path, methods in sorted(endpoints.items())
+    }
     return {
         "openapi": "3.1.0",
         "info": {
@@ -40,16 +45,37 @@ def document(endpoints: Mapping[str, Mapping[str, Endpoint]], *, version: str, p
                             "properties": {"what": {"type": "string"}, "do": {"type": "string"}},
                         }
                     },
-                }
+                },
+                **dict(sorted(named.items())),
             },
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{}, {"token": []}],
-        "paths": {
-            f"/{path}": {method.lower(): _operation(found) for method, found in methods.items()}
-            for path, methods in sorted(endpoints.items())
-        },
+        "paths": paths,
     }
+
+
+def _lifted(value: Any, *, into: dict[str, Any]) -> Any:
+    """The same with every named schema replaced by a reference to it, and the schema put into `into`."""
+    if isinstance(value, list | tuple):
+        return [_lifted(item, into=into) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    name = value.get("title")
+    if not isinstance(name, str):  # of a record's fields, one may be called title
+        return {key: _lifted(item, into=into) for key, item in value.items()}
+    inner = {key: _lifted(item, into=into) for key, item in value.items() if key != "title"}
+    kinds = value["type"]
+    reference = {"$ref": f"#/components/schemas/{name}"}
+    default = {"default": inner.pop("default")} if "default" in inner else {}
+    nullable = isinstance(kinds, list) and "null" in kinds
+    if nullable:
+        rest = [kind for kind in kinds if kind != "null"]
+        inner["type"] = rest[0] if len(rest) == 1 else rest
+        if "enum" in inner:
+            inner["enum"] = [word for word in inner["enum"] if word is not None]
+    assert into.setdefault(name, inner) == inner, f"Two schemas are called {name}."
+    return {"anyOf": [reference, {"type": "null"}], **default} if nullable else {**reference, **default}
 
 
 def _operation(found: Endpoint) -> dict[str, Any]:

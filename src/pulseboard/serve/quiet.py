@@ -11,10 +11,12 @@ from types import FrameType
 
 from pulseboard.serve.light_import import import_lightly
 
-import_lightly("uvicorn")
+uvicorn = import_lightly("uvicorn")
 
 from uvicorn.config import Config  # noqa: E402 - after the line above, which is what it is for
 from uvicorn.server import Server  # noqa: E402
+
+uvicorn.Config = Config  # its own modules ask the package for this one
 
 __all__ = ["Config", "QuietServer"]
 

@@ -58,6 +58,29 @@ def record(fields: Mapping[str, Schema], about: str = "", *, required: tuple[str
     }
 
 
+def answer(name: str, fields: Mapping[str, Schema], *, optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A record of an answer, which has every field but the optional ones. The document lists it under its name."""
+    return {"title": name, **record(fields, required=tuple(field for field in fields if field not in optional))}
+
+
+def either(*schemas: Schema) -> dict[str, Any]:
+    """One of several types, each of which its own words describe."""
+    merged: dict[str, Any] = {}
+    for one in schemas:
+        merged |= one
+    return {**merged, "type": [kind for one in schemas for kind in _kinds(one)]}
+
+
+def spelled_number(about: str = "") -> dict[str, Any]:
+    """A number of an answer; JSON lacks those that are not finite, and they are 'nan', 'inf' and '-inf'."""
+    return either(number(about), text(about))
+
+
+def any_value(about: str = "") -> dict[str, Any]:
+    """Whatever JSON can say."""
+    return _about(about)
+
+
 def by_name(values: Schema, about: str = "", *, most: int = 100_000) -> dict[str, Any]:
     """An object whose names are anybody's: runs, tags."""
     return {"type": "object", **_about(about), "additionalProperties": values, "maxProperties": most}
@@ -67,9 +90,14 @@ def or_null(schema: Schema) -> dict[str, Any]:
     """The same, or null."""
     return {
         **schema,
-        "type": [schema["type"], "null"],
+        "type": [*_kinds(schema), "null"],
         **({"enum": [*schema["enum"], None]} if "enum" in schema else {}),
     }
+
+
+def _kinds(schema: Schema) -> list[str]:
+    kinds = schema["type"]
+    return [kinds] if isinstance(kinds, str) else list(kinds)
 
 
 def _about(about: str) -> dict[str, str]:
@@ -81,14 +109,13 @@ def _about(about: str) -> dict[str, str]:
 
 def check(value: Any, schema: Schema, *, at: str) -> Any:
     """The value, with what it leaves out filled in; BadRequest where it does not fit."""
-    kinds = schema.get("type")
-    if kinds is None:
+    if "type" not in schema:
         return value
-    kinds = [kinds] if isinstance(kinds, str) else kinds
+    kinds = _kinds(schema)
     if value is None and "null" in kinds:
         return None
-    kind = next(kind for kind in kinds if kind != "null")
-    if not _is(value, kind):
+    kind = next((kind for kind in kinds if kind != "null" and _is(value, kind)), None)
+    if kind is None:
         raise BadRequest(f"{at} must be {_spelled(kinds)}, and is {_shown(value)}.")
     if "enum" in schema and value not in schema["enum"]:
         raise BadRequest(f"{at} is {_shown(value)}.", do=f"Use one of: {', '.join(map(str, schema['enum']))}.")

@@ -30,6 +30,10 @@ _LIVE_SECS = 300.0
 _MOST_CURVES_BYTES = 512 << 20
 
 
+# What watches files takes a while to load: the first chart comes first.
+_FOLLOW_AFTER_SECS = 0.5
+
+
 class Store:
     """Answers for charts and tables over a log. Any thread may ask while one refreshes."""
 
@@ -75,6 +79,7 @@ class Store:
         end = stop or threading.Event()
 
         def work() -> None:
+            end.wait(_FOLLOW_AFTER_SECS)
             for found in self.log.follow(every_secs=every_secs, stop=end):
                 changes = self._take_up(found)
                 if changes and on_change is not None:

@@ -7,7 +7,7 @@ import { withAlpha } from "../lib/colour";
 import type { Curve } from "../lib/columns";
 import { frames } from "../lib/frame_queue";
 import { badPoints, strokeRaw, strokeValues, type Dot, type Scales } from "../lib/path";
-import { panned, xRange, yRange, zoomed, type Range } from "../lib/range";
+import { panned, valueAt, xRange, yRange, zoomed, type Range } from "../lib/range";
 import { formatSpan, STEP_INCREMENTS, TIME_INCREMENTS, axisMarks } from "../lib/ticks";
 
 export interface Line {
@@ -59,6 +59,8 @@ export interface Pointer {
 export interface ChartEvents {
   onzoom: (range: Range | null) => void;
   onhover: (pointer: Pointer | null) => void;
+  /** Whether y is zoomed, told when that changes. */
+  onbox: (boxed: boolean) => void;
 }
 
 export const CHART_FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
@@ -98,12 +100,13 @@ export class LineChart {
   update(options: ChartOptions): void {
     // Drawing is dear and asking is cheap: nothing is drawn anew that would look the same.
     if (sameOptions(options, this.options)) return;
-    if (options.x !== this.options.x || options.logY !== this.options.logY) this.yZoom = null;
+    if (options.x !== this.options.x || options.logY !== this.options.logY) this.box(null);
     this.options = options;
     this.later();
   }
 
   destroy(): void {
+    this.box(null);
     frames.remove(this);
     this.observer.disconnect();
     this.host.removeEventListener("wheel", this.wheel);
@@ -124,26 +127,30 @@ export class LineChart {
     return this.xr;
   }
 
-  zoomBy(factor: number): void {
-    const [from, to] = this.xr;
-    const centre = this.logX ? Math.sqrt(from * to) : (from + to) / 2;
-    this.events.onzoom(zoomed(this.xr, centre, factor, this.logX));
+  zoomBy(factor: number, share = 0.5): void {
+    this.show(zoomed(this.xr, valueAt(this.xr, share, this.logX), factor, this.logX));
   }
 
   panBy(share: number): void {
-    this.events.onzoom(panned(this.xr, share, this.logX));
+    this.show(panned(this.xr, share, this.logX));
+  }
+
+  /** Ask for a range of x. It counts at once: keys and wheels come faster than pictures. */
+  private show(range: Range): void {
+    this.xr = range;
+    this.events.onzoom(range);
   }
 
   reset(): void {
-    this.yZoom = null;
+    this.box(null);
     this.events.onzoom(null);
     this.later();
   }
 
-  /** A crosshair where another chart's pointer is. */
-  pointAt(x: number | null): void {
-    if (!this.plot) return;
-    this.plot.setCursor({ left: x === null ? -10 : this.plot.valToPos(x, "x"), top: -10 }, false);
+  private box(range: Range | null): void {
+    const changed = (range === null) !== (this.yZoom === null);
+    this.yZoom = range;
+    if (changed) this.events.onbox(range !== null);
   }
 
   private get logX(): boolean {
@@ -273,7 +280,7 @@ export class LineChart {
     const { left, top, width, height } = plot.select;
     if (width < 3 && height < 3) return;
     const boxed = height < plot.over.clientHeight - 1;
-    if (boxed) this.yZoom = [plot.posToVal(top + height, "y"), plot.posToVal(top, "y")];
+    if (boxed) this.box([plot.posToVal(top + height, "y"), plot.posToVal(top, "y")]);
     const range: Range = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
     plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     if (width < plot.over.clientWidth - 1) this.events.onzoom(range);
@@ -300,13 +307,12 @@ export class LineChart {
   private onWheel(event: WheelEvent): void {
     if (!this.plot || !(this.options.wheel || event.ctrlKey || event.altKey || event.metaKey)) return;
     event.preventDefault();
-    const box = this.plot.over.getBoundingClientRect();
-    const centre = this.plot.posToVal(event.clientX - box.left, "x");
     if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
       this.panBy(Math.sign(event.deltaX || event.deltaY) * 0.1);
       return;
     }
-    this.events.onzoom(zoomed(this.xr, centre, event.deltaY > 0 ? 1.25 : 0.8, this.logX));
+    const box = this.plot.over.getBoundingClientRect();
+    this.zoomBy(event.deltaY > 0 ? 1.25 : 0.8, (event.clientX - box.left) / box.width);
   }
 
   private pan(event: MouseEvent): void {
@@ -356,7 +362,8 @@ export class LineChart {
     const { curve, colour } = line;
     const strength = faded ? 0.22 : 1;
     const many = this.options.lines.length > 40;
-    const wide = (this.options.highlight === line.key ? 2.2 : many ? 1.1 : 1.6) * ratio;
+    // One pixel and no more for many: without a graphics card that is drawn ten times as fast as anything wider.
+    const wide = (this.options.highlight === line.key ? 2.2 : many ? 1 : 1.6) * ratio;
     ctx.setLineDash(line.dash?.map((part) => part * ratio) ?? []);
     if (curve.low && curve.high) {
       ctx.fillStyle = withAlpha(colour, 0.16 * strength);
@@ -366,7 +373,9 @@ export class LineChart {
     const smooth = this.options.smoothed ? curve.smooth : null;
     if (!smooth || !many || this.options.highlight === line.key) {
       ctx.strokeStyle = withAlpha(colour, (smooth ? 0.25 : 1) * strength);
-      ctx.lineWidth = smooth ? ratio : wide;
+      // A hair over one pixel: at one and below, browsers lay each stroke of a line over the others, and where a curve is
+      // dense it would not be faint.
+      ctx.lineWidth = smooth ? 1.01 * ratio : wide;
       ctx.beginPath();
       const alone = strokeRaw(ctx, curve, scales, from, to);
       ctx.stroke();
@@ -397,7 +406,10 @@ export class LineChart {
     this.drawBad(ctx, curve, colour, scales, from, to, ratio);
   }
 
-  /** NaN as crosses along the foot, infinities as arrowheads along the edge they left by. */
+  /**
+   * NaN as crosses along the foot, infinities as arrowheads along the edge they left by; as diamonds along the top where
+   * a column of many points does not say by which.
+   */
   private drawBad(ctx: CanvasRenderingContext2D, curve: Curve, colour: string, scales: Scales, from: number, to: number, ratio: number): void {
     const bad = badPoints(curve, from, to);
     if (bad.length === 0) return;
@@ -420,6 +432,13 @@ export class LineChart {
         ctx.moveTo(x + size, y - size);
         ctx.lineTo(x - size, y + size);
         ctx.stroke();
+      } else if (kind === "±inf") {
+        const y = top + size + 3 * ratio;
+        ctx.moveTo(x, y - size * 1.4);
+        ctx.lineTo(x + size, y);
+        ctx.lineTo(x, y + size * 1.4);
+        ctx.lineTo(x - size, y);
+        ctx.fill();
       } else {
         const up = kind === "inf";
         const y = up ? top + 2 * ratio : top + height - 2 * ratio;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Finding, RunReport, RunSummary } from "./api";
 import { countStatuses, limitsOf, patientOf, triage } from "./health";
-import { joined, stretchesByTag, tagsOf, titleOf } from "./stretch";
+import { stretchesByTag, tagsOf, titleOf } from "./stretch";
 
 const finding = (slug: string, severity: Finding["severity"], more: Partial<Finding> = {}): Finding => ({
   slug,
@@ -22,6 +22,7 @@ const report = (run: string, findings: Finding[]): RunReport => ({
   status: findings[0]?.severity ?? "ok",
   steps: [0, 100],
   profile: "general",
+  doubtful: [],
   roles: {},
   findings,
   causes: [],
@@ -61,17 +62,8 @@ describe("telling trouble", () => {
     expect(stretchesByTag(reports, () => ["loss-spike"]).size).toBe(0);
   });
 
-  test("overlapping stretches of one severity are one", () => {
-    const stretch = (from: number, to: number, severity: Finding["severity"]) => ({ run: "r", slug: "s", summary: "", from, to, severity });
-    expect(joined([stretch(20, 30, "info"), stretch(0, 10, "info"), stretch(5, 12, "info"), stretch(6, 8, "critical")])).toEqual([
-      { from: 0, to: 12, severity: "info" },
-      { from: 20, to: 30, severity: "info" },
-      { from: 6, to: 8, severity: "critical" },
-    ]);
-  });
-
   test("limits are numbers of that metric", () => {
-    const one = finding("x", "info", { evidence: [{ metric: "a", what: "", value: 1, limit: 2 }, { metric: "b", what: "", value: 1, limit: 3 }, { metric: "a", what: "", value: 1, limit: "nan" }] });
+    const one = finding("x", "info", { evidence: [{ metric: "a", what: "", value: 1, limit: 2, step: null }, { metric: "b", what: "", value: 1, limit: 3, step: null }, { metric: "a", what: "", value: 1, limit: "nan", step: null }] });
     expect(limitsOf(one, "a")).toEqual([2]);
     expect(tagsOf(one)).toEqual(["train/loss", "a", "b"]);
     expect(titleOf("loss-spike")).toBe("Loss spike");

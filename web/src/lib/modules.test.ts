@@ -6,10 +6,10 @@ import { numberOf } from "./numbers";
 import { smoothingAt } from "./smoothing";
 import { indexAtStep } from "./step_index";
 
-const node = (name: string, more = {}) => ({ name, op: "op", kind: "operation", inputs: [], ...more });
+const node = (name: string, more = {}) => ({ name, op: "op", kind: "operation" as const, inputs: [], device: "", shape: null, attrs: {}, ...more });
 
 test("nodes become a tree, and folders add up what lies below", () => {
-  const tree = moduleTree([node("net/fc1/weight", { parameters: 10 }), node("net/fc1/bias", { parameters: 2 }), node("net/out")]);
+  const tree = moduleTree([node("net/fc1/weight", { shape: "[5, 2]" }), node("net/fc1/bias", { shape: "[2]" }), node("net/out", { shape: "[7]" })]);
   expect(tree.children.map((child) => [child.name, child.operations, child.parameters])).toEqual([["net", 3, 12]]);
   expect(tree.children[0]!.children.map((child) => child.path)).toEqual(["net/fc1", "net/out"]);
 });

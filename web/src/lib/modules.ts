@@ -31,10 +31,11 @@ export function moduleTree(nodes: GraphNode[]): Module {
   for (const node of nodes) {
     const module = folder(node.name);
     module.op = node.op || null;
-    module.shape = node.shape ?? null;
+    module.shape = node.shape;
     module.inputs = node.inputs.map((input) => input.replace(/^\^/, "").replace(/:\d+$/, ""));
-    module.attributes = node.attrs ?? {};
-    module.parameters = node.parameters ?? 0;
+    module.attributes = node.attrs;
+    // A log has shapes and no counts; what is a parameter shows by its name or its operation.
+    module.parameters = /param|variable|weight|bias/i.test(`${node.op} ${module.name}`) ? (sizeOf(node.shape) ?? 0) : 0;
     module.operations = 1;
   }
   addUp(root);

@@ -80,6 +80,14 @@ describe("what is not finite", () => {
     ]);
   });
 
+  test("a column of many points does not say which way an infinity went", () => {
+    const curve = { ...curveOf("r", "t", [0, 3], [1, 1]), exact: false, inf: 1, nan: 2, infCounts: [0, 1], nanCounts: [2, 0] };
+    expect(badPoints(curve, 0, 3)).toEqual([
+      { x: 0, kind: "nan" },
+      { x: 3, kind: "±inf" },
+    ]);
+  });
+
   test("what lies out of view is left out", () => {
     expect(badPoints(curveOf("r", "t", [0, 1, 2], [NaN, 1, 1]), 1, 2)).toEqual([]);
   });

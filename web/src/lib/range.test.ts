@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { curveOf } from "./columns";
-import { greatestOf, leastOf, padded, panned, xRange, yRange, zoomed } from "./range";
+import { greatestOf, leastOf, padded, panned, valueAt, xRange, yRange, zoomed } from "./range";
 
 const plain = { log: false, ignoreOutliers: false, orphans: false, smoothed: false };
 
@@ -45,6 +45,8 @@ describe("ranges of axes", () => {
   });
 
   test("zooming keeps the place under the pointer", () => {
+    expect(valueAt([0, 100], 0.25)).toBe(25);
+    expect(valueAt([1, 100], 0.5, true)).toBeCloseTo(10);
     expect(zoomed([0, 100], 25, 0.5)).toEqual([12.5, 62.5]);
     const [a, b] = zoomed([1, 100], 10, 0.5, true);
     expect(Math.sqrt(a * b)).toBeCloseTo(10);

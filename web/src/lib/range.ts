@@ -91,6 +91,11 @@ export function padded([from, to]: Range, log: boolean): Range {
   return [from - air, to + air];
 }
 
+/** The value at a share of a range. */
+export function valueAt([from, to]: Range, share: number, log = false): number {
+  return log && from > 0 ? from * (to / from) ** share : from + (to - from) * share;
+}
+
 /** A range grown (factor above 1) or shrunk around a place in it. */
 export function zoomed([from, to]: Range, centre: number, factor: number, log = false): Range {
   if (log && from > 0 && centre > 0) {

@@ -36,18 +36,42 @@ export function stretchesByTag(reports: Iterable<RunReport>, expected: (run: str
   return found;
 }
 
-/** Stretches joined where they overlap, by severity: laid over each other they would hide the curves. */
+/** Stretches joined where they overlap, the graver in place of the others: laid over each other they would be mud. */
 export function joined(stretches: Stretch[]): { from: number; to: number; severity: Severity }[] {
   const result: { from: number; to: number; severity: Severity }[] = [];
-  for (const severity of ["info", "warning", "critical"] as const) {
-    const own = stretches.filter((one) => one.severity === severity).sort((a, b) => a.from - b.from);
-    let open: { from: number; to: number; severity: Severity } | null = null;
-    for (const { from, to } of own) {
-      if (open && from <= open.to) open.to = Math.max(open.to, to);
-      else result.push((open = { from, to, severity }));
-    }
+  const graver: Span[] = [];
+  for (const severity of ["critical", "warning", "info"] as const) {
+    const own = union(stretches.filter((one) => one.severity === severity).map(({ from, to }): Span => [from, to]));
+    for (const span of own) for (const [from, to] of without(span, union(graver))) result.push({ from, to, severity });
+    graver.push(...own);
   }
   return result;
+}
+
+type Span = [from: number, to: number];
+
+/** Spans that together cover the same, in order and apart from each other. */
+function union(spans: Span[]): Span[] {
+  const found: Span[] = [];
+  for (const [from, to] of [...spans].sort((a, b) => a[0] - b[0])) {
+    const last = found.at(-1);
+    if (last && from <= last[1]) last[1] = Math.max(last[1], to);
+    else found.push([from, to]);
+  }
+  return found;
+}
+
+/** What of a span none of some others covers. These are in order and apart from each other. */
+function without([from, to]: Span, others: Span[]): Span[] {
+  const left: Span[] = [];
+  for (const [start, end] of others) {
+    if (end < from || start > to) continue;
+    if (start > from) left.push([from, start]);
+    from = end;
+    if (from >= to) return left;
+  }
+  left.push([from, to]);
+  return left;
 }
 
 /** The tags whose curves show a finding: its own metric and those of its evidence. */

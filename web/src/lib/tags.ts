@@ -39,9 +39,22 @@ export function groupTags(tags: string[]): TagGroup[] {
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** The order people expect: layer2 before layer10. */
+/** A decimal number, but no part of a version such as v1.10 or 1.2.3. */
+const DECIMAL = /((?<![\d.v])\d+\.\d+(?!\.?\d))/;
+
+/** The order people expect: layer2 before layer10, and a rate of 0.0003 before one of 0.001. */
 export function naturally(a: string, b: string): number {
-  return collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
+  return (a.includes(".") && b.includes(".") ? byDecimals(a, b) : collator.compare(a, b)) || (a < b ? -1 : a > b ? 1 : 0);
+}
+
+function byDecimals(a: string, b: string): number {
+  // Every second part is a decimal number.
+  const [left, right] = [a.split(DECIMAL), b.split(DECIMAL)];
+  for (let i = 0; i < Math.min(left.length, right.length); i++) {
+    const order = i % 2 === 1 ? Number(left[i]) - Number(right[i]) : collator.compare(left[i]!, right[i]!);
+    if (order !== 0) return order;
+  }
+  return left.length - right.length;
 }
 
 const SYSTEM = /^(system|sys|gpu|cpu|memory|perf|performance|throughput|hardware|disk|network|time|timing|speed)[/_.]|tokens?_per_sec|samples?_per_sec|it(er)?s?_per_sec|step_time|\bmfu\b/i;

@@ -3,15 +3,20 @@
 import {
   ApiError,
   type Distributions,
-  type GraphNode,
+  type Graph,
+  type GroupsQuery,
+  type Guide,
   type Histograms,
   type Marks,
   type Meaning,
   type MediaItem,
+  type Points,
   type Report,
+  type Restart,
   type RunHparams,
   type RunSummary,
   type ServerStatus,
+  type Table,
   type TagSummary,
   type TextItem,
   type WindowQuery,
@@ -89,8 +94,7 @@ export const getStatus = () => json<ServerStatus>("status");
 export const getRuns = () => json<{ revision: number; runs: RunSummary[] }>("runs");
 export const getTags = () => json<{ revision: number; tags: TagSummary[] }>("tags", { names: 1 });
 export const getWindow = (query: WindowQuery, signal?: AbortSignal) => columns("window", query, signal);
-export const getGroups = (query: WindowQuery & { by: Record<string, string>; statistic: string }) =>
-  columns("groups", query);
+export const getGroups = (query: GroupsQuery) => columns("groups", query);
 export const getHistograms = (run: string, tag: string, limit: number) =>
   json<Histograms>("histograms", { run, tag, limit });
 export const getDistributions = (run: string, tag: string) => json<Distributions>("distributions", { run, tag });
@@ -101,10 +105,6 @@ export const imageAddress = (run: string, tag: string, index: number, frame?: nu
 export const clipAddress = (run: string, tag: string, index: number) => address("clip", { run, tag, index });
 export const getTexts = (run: string, tag: string) => json<{ items: TextItem[] }>("texts", { run, tag });
 export const getHparams = () => json<{ runs: Record<string, RunHparams> }>("hparams");
-export interface Table {
-  columns: { name: string; kind: "run" | "hparam" | "config" | "metric"; metric: string | null; statistic: string | null }[];
-  rows: unknown[][];
-}
 /** Settings of runs, and last, min, max and best of some metrics. */
 export async function getTable(runs: string[], metrics: string[]): Promise<Table> {
   const answer = await ask("table", {}, {
@@ -115,12 +115,12 @@ export async function getTable(runs: string[], metrics: string[]): Promise<Table
   return (await answer.json()) as Table;
 }
 export const getGraph = (run: string, tag?: string) =>
-  json<{ tag: string; kind: string; total: number; nodes: GraphNode[] }>("graph", { run, tag });
-export const getRestarts = (run: string) => json<{ restarts: { step: number; wall_time: number }[] }>("restarts", { run });
+  json<Graph>("graph", { run, tag });
+export const getRestarts = (run: string) => json<{ restarts: Restart[] }>("restarts", { run });
 export const getDiagnosis = (runs: string[]) => json<Report>("diagnosis", { run: runs });
-export const getGuide = (slug: string) => json<{ slug: string; title: string; html: string }>("guide", { slug });
+export const getGuide = (slug: string) => json<Guide>("guide", { slug });
 export const getMeaning = (tag: string) => json<Meaning | null>("meaning", { tag });
-export const getPoints = (run: string, tag: string) => json<Record<string, unknown>>("points", { run, tag });
+export const getPoints = (run: string, tag: string) => json<Points>("points", { run, tag });
 
 /** What a user says about runs: the marks that change, by run. */
 export async function putMarks(marks: Record<string, Marks>): Promise<void> {

@@ -82,9 +82,16 @@ async function pictured(main: HTMLElement): Promise<string> {
     }),
   );
   for (const element of copy.querySelectorAll(
-    "script, button.icon-button, .u-over, .u-under, .u-legend, input, select, textarea, audio, [data-no-report], .skeleton",
+    "script, button.icon-button, button.button, .segments, label:has(input, select), .u-over, .u-under, .u-legend, input, select, textarea, audio, [data-no-report], .skeleton",
   )) {
     element.remove();
+  }
+  // What only shows something stays, but not as a button that does nothing.
+  for (const button of copy.querySelectorAll("button")) {
+    const plain = apart.createElement("span");
+    plain.className = button.className;
+    plain.append(...button.childNodes);
+    button.replaceWith(plain);
   }
   for (const element of copy.querySelectorAll("*")) {
     for (const { name } of [...element.attributes]) if (name.startsWith("on")) element.removeAttribute(name);

@@ -1,5 +1,6 @@
 // What is open on the page at the moment, and what single keys do.
 
+import { tick } from "svelte";
 import { TABS, type Tab } from "../lib/view";
 import { app } from "./app.svelte";
 import { settings } from "./settings.svelte";
@@ -75,7 +76,8 @@ class Ui {
   private focusRuns(): void {
     settings.sideOpen = true;
     this.drawer = true;
-    setTimeout(() => focus("[data-filter=runs]"));
+    // As soon as the list is there: the next key is already a letter of the filter.
+    void tick().then(() => focus("[data-filter=runs]"));
   }
 }
 

@@ -1,6 +1,6 @@
 // Requests for windows, gathered: what all cards in view want within a frame goes out as few questions.
 
-import type { WindowQuery } from "../lib/api";
+import type { Statistic, WindowQuery } from "../lib/api";
 import type { Curve } from "../lib/columns";
 import { getGroups, getWindow } from "../pages/client";
 
@@ -13,12 +13,15 @@ interface Wish {
   reject: (error: unknown) => void;
 }
 
-/** Tags a request: few enough that the first chart comes soon, many enough that fifty cards are a handful of requests. */
+/** Tags a request: many enough that fifty cards are a handful of requests. */
 const TAGS_A_REQUEST = 6;
+/** Tags of the page's first request, for which the others wait: a chart to look at comes before the others. */
+const TAGS_FIRST = 1;
 const REQUESTS_AT_ONCE = 3;
 
 let wishes: Wish[] = [];
 let scheduled = false;
+let asked = false;
 let running = 0;
 let answers = 0;
 const queue: (() => Promise<void>)[] = [];
@@ -51,8 +54,9 @@ function send(): void {
   }
   wishes = [];
   for (const share of shares.values()) {
-    for (let i = 0; i < share.length; i += TAGS_A_REQUEST) {
-      const part = share.slice(i, i + TAGS_A_REQUEST);
+    while (share.length > 0) {
+      const part = share.splice(0, asked ? TAGS_A_REQUEST : TAGS_FIRST);
+      asked = true;
       queue.push(() => ask(part));
     }
   }
@@ -60,7 +64,7 @@ function send(): void {
 }
 
 function pump(): void {
-  while (running < REQUESTS_AT_ONCE && queue.length > 0) {
+  while (running < (answers === 0 ? 1 : REQUESTS_AT_ONCE) && queue.length > 0) {
     running += 1;
     void queue.shift()!().finally(() => {
       running -= 1;
@@ -81,7 +85,7 @@ async function ask(share: Wish[]): Promise<void> {
 }
 
 /** A statistic over groups of runs, one curve a group. */
-export function fetchGroups(tag: string, options: Options, by: Record<string, string>, statistic: string): Promise<Curve[]> {
+export function fetchGroups(tag: string, options: Options, by: Record<string, string>, statistic: Statistic): Promise<Curve[]> {
   if (options.runs.length === 0) return Promise.resolve([]);
   return getGroups({ ...options, tags: [tag], by, statistic });
 }

@@ -1,4 +1,4 @@
-"""Gradient scale off: every gradient is several times the clipping threshold."""
+"""Gradient scale off: gradients are several times what they should be."""
 
 from __future__ import annotations
 
@@ -11,12 +11,27 @@ from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
 
 
-@detector(id="gradient-scale-off", reads="gradient.norm", needs=("clip_norm",))
+@detector(id="gradient-scale-off", reads="gradient.norm|gradient.left_over", needs=("clip_norm|gradient.left_over",))
 def gradient_scale_off(case: Case) -> Iterator[Finding]:
-    """The norm before clipping never comes near the threshold: a sum where a mean was meant, perhaps."""
-    norm = case.need("gradient.norm", points=48)
+    """What the step before left is still there, or the norm before clipping never comes near the threshold."""
+    left = case.one("gradient.left_over")
+    if left is not None and len(left) >= 3:
+        steps, values = left.points(most=1024)
+        still = values > 0
+        if still.mean() > 0.5:
+            yield case.finding(
+                "gradient-scale-off",
+                "warning",
+                left,
+                "The gradients of the step before are still there when backward begins.",
+                first_step=int(steps[still][0]),
+                evidence=[Evidence(left.tag, "share of points above 0", float(still.mean()), 0.5)],
+            )
+            return
     threshold = case.context.clip_norm
-    assert threshold is not None
+    if threshold is None or case.one("gradient.norm") is None:
+        return
+    norm = case.need("gradient.norm", points=48)
     steps, values = norm.points(most=1024)
     later = values[steps > case.warm_up_step]
     if len(later) < 20:

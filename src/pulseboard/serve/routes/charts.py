@@ -54,7 +54,7 @@ _STATISTICS = {
     "POST",
     "window",
     "What charts draw: tags of runs between two x, in so many columns, as binary columns.",
-    body=schema.record(_WINDOW, required=("runs", "tags")),
+    body={"title": "WindowQuery", **schema.record(_WINDOW, required=("runs", "tags"))},
     media_type=answers.COLUMNS,
 )
 def window(board: Board, ask: Ask) -> Answer:
@@ -89,22 +89,25 @@ def _drawn(one: Window) -> dict[str, Any]:
     "POST",
     "groups",
     "Statistics over runs that belong together, as binary columns: one series a tag and group.",
-    body=schema.record(
-        {
-            **_WINDOW,
-            "by": schema.or_null(
-                {
-                    **schema.record(
-                        {"regex": schema.or_null(PATTERN), "hparam": schema.or_null(schema.text(most=1000))}
-                    ),
-                    "description": "a group has the same match, or the same value; null: all runs are one group",
-                    "default": None,
-                }
-            ),
-            "statistic": schema.choice(*_STATISTICS, default="mean-sd"),
-        },
-        required=("runs", "tags"),
-    ),
+    body={
+        "title": "GroupsQuery",
+        **schema.record(
+            {
+                **_WINDOW,
+                "by": schema.or_null(
+                    {
+                        **schema.record(
+                            {"regex": schema.or_null(PATTERN), "hparam": schema.or_null(schema.text(most=1000))}
+                        ),
+                        "description": "a group has the same match, or the same value; null: all runs are one group",
+                        "default": None,
+                    }
+                ),
+                "statistic": schema.choice(*_STATISTICS, default="mean-sd"),
+            },
+            required=("runs", "tags"),
+        ),
+    },
     media_type=answers.COLUMNS,
 )
 def groups(board: Board, ask: Ask) -> Answer:
@@ -177,6 +180,19 @@ def _query(kind: Any, runs: list[str], ask: Ask, **more: Any) -> Any:
         "rank": schema.whole(most=1_000_000, default=0),
     },
     required=("run", "tag"),
+    gives=schema.answer(
+        "Points",
+        {
+            "run": schema.text(),
+            "tag": schema.text(),
+            "total": schema.whole(),
+            "offset": schema.whole(),
+            "steps": schema.several(schema.whole(least=-(2**63), most=2**63), most=_MOST_POINTS),
+            "wall_times": schema.several(schema.spelled_number(), most=_MOST_POINTS),
+            "values": schema.several(schema.spelled_number(), most=_MOST_POINTS),
+            "orphaned": schema.several(schema.flag(), most=_MOST_POINTS),
+        },
+    ),
 )
 def points(board: Board, ask: Ask) -> dict[str, Any]:
     run = board.run(ask["run"])

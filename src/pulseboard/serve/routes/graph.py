@@ -18,6 +18,29 @@ if TYPE_CHECKING:
 _MOST_NODES = 50_000
 _KINDS = ("graph", "keras_graph")
 
+_NODE = schema.answer(
+    "GraphNode",
+    {
+        "name": schema.text(most=1_000_000),
+        "op": schema.text(),
+        "kind": schema.choice("operation", "layer"),
+        "inputs": schema.several(schema.text(most=1_000_000), most=1_000_000),
+        "device": schema.text(),
+        "shape": schema.or_null(schema.text(most=1_000_000)),
+        "attrs": schema.by_name(schema.any_value()),
+    },
+)
+_GRAPH = schema.answer(
+    "Graph",
+    {
+        "run": schema.text(),
+        "tag": schema.text(),
+        "kind": schema.choice(*_KINDS),
+        "total": schema.whole(),
+        "nodes": schema.several(_NODE, most=_MOST_NODES),
+    },
+)
+
 
 @endpoint(
     "GET",
@@ -25,6 +48,7 @@ _KINDS = ("graph", "keras_graph")
     "The nodes of a graph, in the order of the file.",
     query={"run": RUN, "tag": schema.text("none: the first graph of the run")},
     required=("run",),
+    gives=_GRAPH,
 )
 def graph(board: Board, ask: Ask) -> dict[str, Any]:
     run = board.run(ask["run"])

@@ -20,6 +20,10 @@ BASIS_POINTS = (0, 668, 1587, 3085, 5000, 6915, 8413, 9332, 10000)
 _BUCKETS = 30
 _LIMIT = schema.whole("steps, evenly thinned; the first and the newest stay", least=1, most=10_000, default=100)
 
+_STEPS = schema.several(schema.whole(least=-(2**63), most=2**63), most=10_000)
+_TIMES = schema.several(schema.number(), most=10_000)
+_ROWS = schema.several(schema.several(schema.number(), most=_BUCKETS), "a row a step", most=10_000)
+
 
 def _chosen(board: Board, ask: Ask) -> list[Histogram]:
     run = board.run(ask["run"])
@@ -39,6 +43,10 @@ def _chosen(board: Board, ask: Ask) -> list[Histogram]:
     "Histograms over steps, all in the same 30 buckets.",
     query={"run": RUN, "tag": TAG, "limit": _LIMIT},
     required=("run", "tag"),
+    gives=schema.answer(
+        "Histograms",
+        {"steps": _STEPS, "wall_times": _TIMES, "lefts": _ROWS, "rights": _ROWS, "counts": _ROWS},
+    ),
 )
 def histograms(board: Board, ask: Ask) -> dict[str, Any]:
     import numpy as np
@@ -85,6 +93,15 @@ def _rebinned(one: Histogram, edges: NDArray[np.float64]) -> NDArray[np.float64]
     "Percentiles of histograms over steps.",
     query={"run": RUN, "tag": TAG, "limit": {**_LIMIT, "default": 1000}},
     required=("run", "tag"),
+    gives=schema.answer(
+        "Distributions",
+        {
+            "steps": _STEPS,
+            "wall_times": _TIMES,
+            "basis_points": schema.several(schema.whole(), most=len(BASIS_POINTS)),
+            "values": _ROWS,
+        },
+    ),
 )
 def distributions(board: Board, ask: Ask) -> dict[str, Any]:
     chosen = _chosen(board, ask)

@@ -26,9 +26,26 @@ _SAFE = {
 }
 _INDEX = schema.whole("its place in the list", default=0)
 _ONE = {"run": RUN, "tag": TAG}
+_ITEM = schema.answer(
+    "MediaItem",
+    {
+        "index": schema.whole(),
+        "step": schema.whole(least=-(2**63), most=2**63),
+        "wall_time": schema.number(),
+        "width": schema.whole("of images"),
+        "height": schema.whole("of images"),
+        "media_type": schema.text(),
+        "frames": schema.whole(),
+        "label": schema.or_null(schema.text("of clips: HTML, sanitised", most=10_000_000)),
+    },
+    optional=("width", "height", "label"),
+)
+_ITEMS = schema.record({"items": schema.several(_ITEM, most=1_000_000)}, required=("items",))
 
 
-@endpoint("GET", "images", "The images of a tag, without their bytes.", query=_ONE, required=("run", "tag"))
+@endpoint(
+    "GET", "images", "The images of a tag, without their bytes.", query=_ONE, required=("run", "tag"), gives=_ITEMS
+)
 def images(board: Board, ask: Ask) -> dict[str, Any]:
     found: list[Image] = _values(board, ask, kind="image")
     return {
@@ -47,7 +64,7 @@ def images(board: Board, ask: Ask) -> dict[str, Any]:
     }
 
 
-@endpoint("GET", "audio", "The clips of a tag, without their bytes.", query=_ONE, required=("run", "tag"))
+@endpoint("GET", "audio", "The clips of a tag, without their bytes.", query=_ONE, required=("run", "tag"), gives=_ITEMS)
 def audio(board: Board, ask: Ask) -> dict[str, Any]:
     from pulseboard.core.values import UNKNOWN_MEDIA_TYPE
 

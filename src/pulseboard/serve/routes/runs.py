@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pulseboard.serve import patterns, schema
 from pulseboard.serve.board import Board
 from pulseboard.serve.endpoint import Ask, endpoint
+from pulseboard.serve.marks import MARKS
 
 if TYPE_CHECKING:
     from pulseboard.store.query import RunSummary
@@ -16,9 +17,50 @@ PATTERN = schema.text("a regular expression", most=patterns.MOST_LENGTH)
 RUN = schema.text("a run's name or alias")
 TAG = schema.text("a tag")
 SOME_RUNS = schema.several(RUN, "runs by name or alias", most=20_000)
+NAMES = schema.several(schema.text(), most=1_000_000)
+STATUS = schema.choice("ok", "info", "warning", "critical")
+RUN_SUMMARY = schema.answer(
+    "RunSummary",
+    {
+        "name": schema.text(),
+        "aliases": NAMES,
+        "directory": schema.text(),
+        "started": schema.or_null(schema.number("seconds since 1970 of the first record; null where there is none")),
+        "ended": schema.or_null(schema.number("seconds since 1970 of the newest record; null where there is none")),
+        "last_step": schema.or_null(schema.whole(least=-(2**63), most=2**63)),
+        "points": schema.whole(),
+        "tags": schema.whole(),
+        "kinds": NAMES,
+        "ranks": schema.several(schema.whole(), most=1_000_000),
+        "restarts": schema.whole(),
+        "live": schema.flag("something was written within the last minutes"),
+        "status": schema.or_null(STATUS),
+        "marks": schema.or_null(MARKS),
+    },
+)
+TAG_SUMMARY = schema.answer(
+    "TagSummary",
+    {
+        "tag": schema.text(),
+        "kinds": NAMES,
+        "runs": schema.either(schema.whole("how many"), NAMES),
+    },
+)
 
 
-@endpoint("GET", "runs", "The runs, the most recently active first.", query={"filter": PATTERN})
+def listed(of: str, items: schema.Schema, *, most: int = 1_000_000) -> dict[str, Any]:
+    """A list, and the revision at which it was true."""
+    fields = {"revision": schema.whole(), of: schema.several(items, most=most)}
+    return schema.record(fields, required=tuple(fields))
+
+
+@endpoint(
+    "GET",
+    "runs",
+    "The runs, the most recently active first.",
+    query={"filter": PATTERN},
+    gives=listed("runs", RUN_SUMMARY),
+)
 def runs(board: Board, ask: Ask) -> dict[str, Any]:
     ask.same_since(board.journal.revision, board.loading, board.live_at())
     chosen = board.store.runs()
@@ -58,6 +100,7 @@ def _record(board: Board, run: RunSummary, marks: dict[str, Any] | None) -> dict
         "filter": PATTERN,
         "names": schema.flag("the names of the runs, in place of their number", default=False),
     },
+    gives=listed("tags", TAG_SUMMARY),
 )
 def tags(board: Board, ask: Ask) -> dict[str, Any]:
     chosen = board.runs(ask["run"])
@@ -74,7 +117,17 @@ def tags(board: Board, ask: Ask) -> dict[str, Any]:
     }
 
 
-@endpoint("GET", "restarts", "Where a run was started again.", query={"run": RUN}, required=("run",))
+RESTART = schema.answer("Restart", {"step": schema.whole(least=-(2**63), most=2**63), "wall_time": schema.number()})
+
+
+@endpoint(
+    "GET",
+    "restarts",
+    "Where a run was started again.",
+    query={"run": RUN},
+    required=("run",),
+    gives=schema.record({"restarts": schema.several(RESTART, most=1_000_000)}, required=("restarts",)),
+)
 def restarts(board: Board, ask: Ask) -> dict[str, Any]:
     found = board.run(ask["run"]).restarts()
     return {"restarts": [{"step": restart.step, "wall_time": restart.wall_time} for restart in found]}

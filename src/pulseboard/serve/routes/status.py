@@ -9,16 +9,19 @@ from pulseboard.serve.board import Board
 from pulseboard.serve.endpoint import ENDPOINTS, Ask, endpoint
 from pulseboard.serve.openapi import document
 
-STATUS = schema.record(
+STATUS = schema.answer(
+    "ServerStatus",
     {
         "version": schema.text(),
         "title": schema.text(),
         "directories": schema.several(schema.text(), most=10_000),
-        "loading": schema.or_null(schema.record({"done": schema.whole(), "total": schema.whole()})),
+        "loading": schema.or_null(
+            schema.record({"done": schema.whole(), "total": schema.whole()}, required=("done", "total"))
+        ),
         "revision": schema.whole(),
         "role": schema.choice("read", "full"),
         "findings": schema.flag("whether runs are diagnosed here"),
-    }
+    },
 )
 
 

@@ -11,6 +11,25 @@ from pulseboard.serve.routes.runs import SOME_RUNS, TAG
 
 _STATISTICS = ("last", "min", "max", "best")
 
+_COLUMN = schema.answer(
+    "Column",
+    {
+        "name": schema.text(),
+        "kind": schema.choice("run", "hparam", "config", "metric"),
+        "metric": schema.or_null(schema.text()),
+        "statistic": schema.or_null(schema.choice(*_STATISTICS)),
+    },
+)
+_SETTINGS = schema.by_name(schema.any_value())
+_HPARAMS = schema.answer(
+    "RunHparams",
+    {
+        "hparams": _SETTINGS,
+        "config": _SETTINGS,
+        "metrics": schema.by_name(schema.or_null(schema.spelled_number("the last value"))),
+    },
+)
+
 
 @endpoint(
     "POST",
@@ -22,6 +41,13 @@ _STATISTICS = ("last", "min", "max", "best")
             "metrics": schema.several(TAG, most=1000, default=[]),
             "better": schema.by_name(schema.choice("min", "max"), "tag: which end of it is best", most=1000),
         }
+    ),
+    gives=schema.answer(
+        "Table",
+        {
+            "columns": schema.several(_COLUMN, most=1_000_000),
+            "rows": schema.several(schema.several(schema.any_value(), most=1_000_000), most=1_000_000),
+        },
     ),
 )
 def table(board: Board, ask: Ask) -> dict[str, Any]:
@@ -52,7 +78,13 @@ def table(board: Board, ask: Ask) -> dict[str, Any]:
     return {"columns": columns, "rows": rows}
 
 
-@endpoint("GET", "hparams", "Hyperparameters, configuration and last values of every run.", query={"run": SOME_RUNS})
+@endpoint(
+    "GET",
+    "hparams",
+    "Hyperparameters, configuration and last values of every run.",
+    query={"run": SOME_RUNS},
+    gives=schema.record({"runs": schema.by_name(_HPARAMS)}, required=("runs",)),
+)
 def hparams(board: Board, ask: Ask) -> dict[str, Any]:
     runs = board.runs(ask["run"])
     ask.same_since(board.state_of(runs))

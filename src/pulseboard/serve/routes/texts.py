@@ -10,6 +10,16 @@ from pulseboard.serve.endpoint import Ask, endpoint
 from pulseboard.serve.markdown import to_html
 from pulseboard.serve.routes.runs import RUN, TAG
 
+_ITEM = schema.answer(
+    "TextItem",
+    {
+        "step": schema.whole(least=-(2**63), most=2**63),
+        "wall_time": schema.number(),
+        "text": schema.text(most=100_000_000),
+        "html": schema.text(most=100_000_000),
+    },
+)
+
 
 @endpoint(
     "GET",
@@ -17,6 +27,7 @@ from pulseboard.serve.routes.runs import RUN, TAG
     "The texts of a tag; `html` is their Markdown, sanitised.",
     query={"run": RUN, "tag": TAG, "limit": schema.whole("the newest so many", least=1, most=1000, default=100)},
     required=("run", "tag"),
+    gives=schema.record({"items": schema.several(_ITEM, most=1000)}, required=("items",)),
 )
 def texts(board: Board, ask: Ask) -> dict[str, Any]:
     run = board.run(ask["run"])
