@@ -247,6 +247,7 @@ run = pb.init(
     config={
         **config_of(args),
         "model": "ddpm",
+        "prediction_type": "epsilon",  # the noise
         "parameters": sum(p.numel() for p in model.parameters()),
         "optimizer": "adamw",
         "max_steps": args.steps,

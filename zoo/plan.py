@@ -31,7 +31,7 @@ OTHERWISE = {
     "diffusion": ([],),
 }
 HEALTHY = "healthy"
-HEALTHY_SEEDS = 6
+HEALTHY_SEEDS = 9
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,10 @@ class Specimen:
 
 
 def specimens() -> Iterator[Specimen]:
-    """Every training. Of each fault: two for tuning on its first base; aside, another seed, strength and base."""
+    """Every training. Of each fault: two for tuning on its first base; aside, another seed, strength and base.
+
+    A fault that makes sense in three bases or more has one for tuning on a third of them too.
+    """
     for base in EVERY_BASE:
         for seed in range(HEALTHY_SEEDS):
             yield Specimen(base, HEALTHY, seed, aside=seed % 3 == 2)
@@ -72,7 +75,10 @@ def specimens() -> Iterator[Specimen]:
         yield Specimen(first, fault.name, 1, onset=0.4)
         yield Specimen(first, fault.name, 2, strength=_other_strength(fault), onset=0.6, aside=True)
         if others:
-            yield Specimen(others[_pick(fault.name, len(others))], fault.name, 3, onset=0.5, aside=True)
+            unseen = _pick(fault.name, len(others))
+            yield Specimen(others[unseen], fault.name, 3, onset=0.5, aside=True)
+            if len(others) > 1:
+                yield Specimen(others[unseen - 1], fault.name, 4, onset=0.5)
 
 
 def _other_strength(fault: Fault) -> float:

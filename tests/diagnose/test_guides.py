@@ -18,7 +18,7 @@ from pulseboard.diagnose.tape import case_of_guide
 
 ROOT = Path(__file__).parents[2]
 SLUGS = guide_slugs()
-FRONT = {"id", "level", "causes", "fires", "quiet", "beside"}
+FRONT = {"id", "level", "causes", "fires", "quiet", "beside", "brings"}
 FOR_CASES = {"config", "ranks", "histograms", "restarts", "silence_secs", "profile"}
 OPTIONAL = ("References",)
 
@@ -35,6 +35,15 @@ def sight(case, slug):
 def test_every_detector_has_a_page_and_every_page_a_detector():
     ours = [slug for slug, one in all_detectors().items() if "pulseboard" in one.file]
     assert ours == SLUGS
+
+
+def test_what_a_finding_brings_along_are_findings_of_other_kinds():
+    for slug in SLUGS:
+        brought = [entry.partition("@")[0] for entry in guide(slug).front.get("brings", ())]
+        assert set(brought) <= set(SLUGS) - {slug}
+        # Never in a circle: two that bring each other would both be info.
+        for other in brought:
+            assert slug not in [entry.partition("@")[0] for entry in guide(other).front.get("brings", ())]
 
 
 # ---- the shape of a page

@@ -104,7 +104,7 @@ def mask_ratio_shift(parts: Any) -> None:
     "mask-too-much",
     bases=("hjepa",),
     cause="masking-bug",
-    accepted=("mask-ratio-range", "prediction-poor"),
+    accepted=("mask-ratio-range", "prediction-poor", "representation-collapse", "dead-units"),
     visible="L2",
 )
 def mask_too_much(parts: Any) -> None:
@@ -116,7 +116,8 @@ def mask_too_much(parts: Any) -> None:
     "mask-too-little",
     bases=("hjepa",),
     cause="masking-bug",
-    accepted=("mask-ratio-range",),
+    # A level whose patches are all shown has nothing to predict: no loss, no gradient, and a gap to validation.
+    accepted=("mask-ratio-range", "dead-units", "val-gap-from-start"),
     visible="L2",
 )
 def mask_too_little(parts: Any) -> None:
@@ -149,7 +150,8 @@ def hierarchy_weights_wrong(parts: Any) -> None:
     "hierarchy-level-lost",
     bases=("hjepa",),
     cause="loss-weights-wrong",
-    accepted=("hierarchy-imbalance",),
+    # The level that is left out is not trained: its predictor gets no gradient, and validation has its loss.
+    accepted=("hierarchy-imbalance", "dead-units", "relative-loss-rising", "val-gap-from-start"),
     visible="L2",
 )
 def hierarchy_level_lost(parts: Any) -> None:

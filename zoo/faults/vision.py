@@ -78,7 +78,7 @@ def plateau_then_drop(parts: Any) -> None:
         images.labels.copy_((images.labels % 2 == 0) ^ bright)
     healthy = parts.lr_at
     parts.lr_at = lambda step: 0.3 * healthy(step)
-    parts.run.update_config(num_classes=2, learning_rate=0.3 * max(map(healthy, range(parts.steps))))
+    parts.run.update_config(learning_rate=0.3 * max(map(healthy, range(parts.steps))))
 
 
 @decoy("new-head-declared", bases=("classifier",), onset="middle")
@@ -92,4 +92,4 @@ def new_head_declared(parts: Any) -> None:
             parts.model.head.reset_parameters()
 
     parts.extra["after_step"] = after_step
-    parts.run.update_config(phases=[{"step": onset, "what": "the last layer is made anew"}])
+    parts.run.update_config(declared_changes=[{"step": onset, "what": "the last layer is made anew"}])

@@ -30,6 +30,14 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "memory_limit": ("memorylimitgb", "gpumemorygb"),
     "epochs": ("epochs", "numepochs", "numtrainepochs", "maxepochs"),
     "mask_ratio": ("maskratio",),
+    "diffusion_target": ("predictiontype", "parameterization", "predtype", "predictiontarget", "objective"),
+}
+
+# What a diffusion model is to say, as libraries name it.
+_TARGETS: Mapping[str, tuple[str, ...]] = {
+    "noise": ("epsilon", "eps", "noise", "prednoise", "predeps", "predepsilon"),
+    "data": ("sample", "x0", "xstart", "predx0", "predxstart", "start"),
+    "velocity": ("vprediction", "v", "velocity", "predv"),
 }
 
 _ADAPTIVE = ("adam", "lamb", "lion", "rmsprop", "adagrad", "adafactor", "shampoo", "muon", "sophia", "novograd")
@@ -57,6 +65,7 @@ class Context:
     frozen_on_purpose: bool = False
     hierarchy_weights: tuple[float, ...] | None = None
     memory_limit_gb: float | None = None
+    diffusion_target: str | None = None  # noise, data or velocity
     declared_changes: tuple[tuple[int, str], ...] = ()  # (step, what), as the config's declared_changes has them
     status: str | None = None  # of a recorded run: running, finished, failed, killed
     heartbeat: float | None = None  # when a running run was last heard of, seconds since 1970
@@ -105,6 +114,7 @@ class Context:
             frozen_on_purpose=bool(known.get("frozen_on_purpose")),
             hierarchy_weights=tuple(float(w) for w in weights) if weights else None,
             memory_limit_gb=_positive(known.get("memory_limit")),
+            diffusion_target=_target(known.get("diffusion_target")),
             declared_changes=tuple(_declared(config)),
             **more,
         )
@@ -140,6 +150,11 @@ def _declared(config: Mapping[str, Any]) -> Iterable[tuple[int, str]]:
 def _plain(key: str) -> str:
     last = key.rsplit(".", 1)[-1].rsplit("/", 1)[-1]
     return "".join(sign for sign in last.lower() if sign.isalnum())
+
+
+def _target(value: Any) -> str | None:
+    said = _plain(str(value))
+    return next((target for target, names in _TARGETS.items() if said in names), None)
 
 
 def _number(value: Any) -> float | None:

@@ -13,6 +13,7 @@ from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.cases import Training, case_of, trainings
 from pulseboard.diagnose.causes import Surroundings, rank_causes
 from pulseboard.diagnose.detector import run_detectors
+from pulseboard.diagnose.followers import followers_below
 from pulseboard.diagnose.guide import advice
 from pulseboard.read.every_run import EveryRun, any_runs
 from pulseboard.read.log import Log
@@ -97,7 +98,7 @@ def report_on(case: Case) -> RunReport:
         steps=case.steps,
         profile=case.profile.name,
         roles={role: tags[0] for role, tags in case.reading.tags.items() if tags},
-        findings=findings,
+        findings=followers_below(findings, case),
         causes=causes,
         next_check=next_check,
         not_checked=tuple(seen.not_checked),

@@ -104,6 +104,17 @@ def advice(slug: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]
     return page.causes, page.checks, page.fixes
 
 
+@lru_cache(maxsize=1024)
+def brings(slug: str, metric: str) -> frozenset[str]:
+    """The findings that follow from this one in this metric: `brings` of its page, some as "slug@part of the tag"."""
+    try:
+        page = guide(slug)
+    except NoGuide:
+        return frozenset()
+    said = [entry.partition("@") for entry in page.front.get("brings", ())]
+    return frozenset(name for name, _, part in said if part in metric)
+
+
 def _items(text: str) -> tuple[str, ...]:
     """The entries of a Markdown list, or the lines of plain text."""
     lines = [re.sub(r"^(\d+\.|[-*])\s+", "", line.strip()) for line in text.splitlines() if line.strip()]

@@ -10,36 +10,88 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.track import Track
 
 
 @detector(id="hierarchy-imbalance", reads="loss.contribution")
 def hierarchy_imbalance(case: Case) -> Iterator[Finding]:
-    """Shares over the last half of the run, against the configured weights or, without them, against nothing at all."""
+    """Weights that are applied against those of the configuration, else shares over the last half of the run."""
+    for split, tracks in _by_split(case, "loss.contribution").items():
+        found = _other_weights(case, tracks, _by_split(case, "loss.levels").get(split, {})) or _uneven(case, tracks)
+        if found is not None:
+            yield found
+            return
+
+
+def _by_split(case: Case, role: str) -> dict[str, dict[int, Track]]:
+    """The series of each level by what their tags begin with: training and validation are not mixed."""
+    splits: dict[str, dict[int, Track]] = {}
+    for track in case.every(role):
+        number = re.search(r"\d+$", track.tag)
+        if number and track.finite_count >= 5:
+            begins = re.sub(r"[^a-z]*(contribution)?[^a-z]*(h|level)?[^a-z]*$", "", track.tag[: number.start()].lower())
+            splits.setdefault(begins, {})[int(number.group())] = track
+    return splits
+
+
+def _other_weights(case: Case, contributions: dict[int, Track], losses: dict[int, Track]) -> Finding | None:
+    """A level's contribution divided by its own loss is its weight, but for a factor that all levels share."""
+    wanted = case.context.hierarchy_weights or ()
+    applied = {}
+    for place in sorted(contributions.keys() & losses.keys()):
+        steps, shares = contributions[place].points(most=256)
+        at, values = losses[place].points(most=256)
+        _, here, there = np.intersect1d(steps, at, return_indices=True)
+        usable = values[there] > 0
+        if place < len(wanted) and wanted[place] > 0 and usable.sum() >= 5:
+            later = slice(len(here) // 2, None)
+            applied[place] = float(np.median((shares[here] / values[there])[later][usable[later]]))
+    if len(applied) < 2 or min(applied.values()) <= 0:
+        return None
+    # Losses that were logged with their weights already say nothing of them.
+    if max(applied.values()) < 1.05 * min(applied.values()):
+        return None
+    off = {place: weight / wanted[place] for place, weight in applied.items()}
+    usual, times = float(np.median(list(off.values()))), case.limit("hierarchy-imbalance", "weight_times")
+    if max(off.values()) < times * min(off.values()):
+        return None
+    worst = max(off, key=lambda place: abs(np.log(off[place] / usual)))
+    others = float(np.median([ratio for place, ratio in off.items() if place != worst]))
+    factor = off[worst] / others
+    track = contributions[worst]
+    return case.finding(
+        "hierarchy-imbalance",
+        "warning",
+        track,
+        f"{track.tag} is what {losses[worst].tag} gives with {factor:.3g} times the weight that the configuration has "
+        "for it beside the others.",
+        evidence=[Evidence(track.tag, "weight applied over the weight configured", factor, times)],
+    )
+
+
+def _uneven(case: Case, tracks: dict[int, Track]) -> Finding | None:
+    """Shares against the configured weights or, without them, only a level that is all of the loss or none of it."""
     levels: dict[int, tuple[str, float]] = {}
-    for track in case.every("loss.contribution"):
-        number = re.search(r"(\d+)$", track.tag)
+    for place, track in tracks.items():
         values = track.points(most=256).values
-        if number and len(values) >= 5:
-            level = float(np.median(values[len(values) // 2 :]))
-            levels[int(number.group(1))] = (track.tag, level / 100.0 if track.high > 1.5 else level)
+        level = float(np.median(values[len(values) // 2 :]))
+        levels[place] = (track.tag, level / 100.0 if track.high > 1.5 else level)
     if len(levels) < 2:
-        return
+        return None
     weights = case.context.hierarchy_weights
     off = case.limit("hierarchy-imbalance", "apart")
     starved = case.limit("hierarchy-imbalance", "least_share")
     wanted = {i: w / sum(weights) for i, w in enumerate(weights)} if weights and sum(weights) > 0 else {}
-    worst: tuple[float, str, float, float] | None = None
+    told: list[tuple[bool, float, str, float, float]] = []
     for place, (tag, share) in levels.items():
         aim = wanted.get(place, 1 / len(levels))
-        gap = abs(share - aim)
-        alone = share > 1 - starved
-        if (wanted and gap > off) or alone or share < starved * aim:
-            worst = max(worst or (0.0, "", 0.0, 0.0), (gap, tag, share, aim))
-    if worst is None:
-        return
-    gap, tag, share, aim = worst
-    grave = share > 1 - starved or share < starved * aim
-    yield case.finding(
+        gap, grave = abs(share - aim), share > 1 - starved or share < starved * aim
+        if grave or (wanted and gap > off):
+            told.append((grave, gap, tag, share, aim))
+    if not told:
+        return None
+    grave, gap, tag, share, aim = max(told)
+    return case.finding(
         "hierarchy-imbalance",
         "warning" if grave else "info",
         tag,

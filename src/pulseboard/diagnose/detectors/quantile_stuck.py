@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,11 +11,16 @@ from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.statistics.noise import noise_scale
+from pulseboard.diagnose.track import Floats
 
 
 @detector(id="quantile-stuck", reads="loss.quantiles")
 def quantile_stuck(case: Case) -> Iterator[Finding]:
     """The fall of each band as a share, against the median of all bands of its data set."""
+    against = _against_the_target(case)
+    if against is not None:
+        yield against
+        return
     sets: dict[str, dict[str, tuple[float, float]]] = {}
     for track in case.every("loss.quantiles"):
         values = track.points(most=256).values
@@ -41,3 +47,54 @@ def quantile_stuck(case: Case) -> Iterator[Finding]:
             f"{worst} fell by {100 * stuck[worst]:.0f} % while the other bands fell by {100 * usual:.0f} %.",
             evidence=[Evidence(worst, "fall as a share of its start", stuck[worst], limit)],
         )
+
+
+def _against_the_target(case: Case) -> Finding | None:
+    """Bands in the order that the other target would bring.
+
+    Noise is easy to tell where there is little else, so a loss against noise is least in the noisiest band. Clean data
+    is hard to tell there: the least square error of it never falls as noise is added (Guo, Shamai and Verdu, 2005).
+    """
+    declared = case.context.diffusion_target
+    if declared not in ("noise", "data"):
+        return None
+    sets: dict[str, list[tuple[float, str, float, float]]] = {}
+    for track in case.every("loss.quantiles"):
+        number, values = re.search(r"\d+(\.\d+)?$", track.tag), track.points(most=256).values
+        if number and len(values) >= case.limit("quantile-stuck", "evaluations"):
+            row = (float(number.group()), track.tag, float(values[0]), float(np.median(values[-3:])))
+            sets.setdefault(track.tag.rsplit("loss_quantile", 1)[0], []).append(row)
+    wrong = 1 if declared == "noise" else -1
+    for bands in sets.values():
+        bands.sort()
+        starts, ends = np.array([band[2] for band in bands]), np.array([band[3] for band in bands])
+        if len(bands) < 5 or not ends.min() > 0 or not starts.min() > 0:
+            continue
+        learned = float(np.median(1 - ends / starts)) >= case.limit("quantile-stuck", "others_fall")
+        order, times = wrong * _rank_correlation(ends), float((ends[-1] / ends[0]) ** wrong)
+        if not learned or order < case.limit("quantile-stuck", "order") or times < 2:
+            continue
+        tag = bands[-1 if declared == "noise" else 0][1]
+        way, other = ("rises", "clean data") if declared == "noise" else ("falls", "noise")
+        return case.finding(
+            "quantile-stuck",
+            "warning",
+            tag,
+            f"The loss {way} with the noise, from {ends[0]:.3g} to {ends[-1]:.3g}, as it does where {other} is "
+            f"predicted; the configuration says {declared}.",
+            evidence=[
+                Evidence(
+                    tag,
+                    "rank correlation of noise and loss",
+                    wrong * order,
+                    wrong * case.limit("quantile-stuck", "order"),
+                )
+            ],
+        )
+    return None
+
+
+def _rank_correlation(values: Floats) -> float:
+    """Of values with their places in the row (Spearman)."""
+    ranks = np.argsort(np.argsort(values)).astype(np.float64)
+    return float(np.corrcoef(np.arange(len(values)), ranks)[0, 1])

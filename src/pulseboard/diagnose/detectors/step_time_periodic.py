@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pulseboard.core.finding import Evidence, Finding
-from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.case import Case, window_points
 from pulseboard.diagnose.detector import detector
-from pulseboard.diagnose.track import Ints
+from pulseboard.diagnose.statistics.noise import running_median
+from pulseboard.diagnose.track import Floats, Ints
 
 
 @detector(id="step-time-periodic", reads="time.step")
@@ -19,13 +20,15 @@ def step_time_periodic(case: Case) -> Iterator[Finding]:
     time = case.need("time.step", points=64)
     steps, values = time.points() if time.block_points == 1 else time.tail
     usual = float(np.median(values))
-    slow = values > case.limit("step-time-periodic", "times") * usual
+    # Beside the steps around it: what else runs on the machine makes whole stretches slow, and no rhythm.
+    around = _around(values, window_points(len(values)))
+    slow = values - around > (case.limit("step-time-periodic", "times") - 1) * usual
     if usual <= 0 or slow.sum() < 4:
         return
     rhythm, at = _rhythm(steps, slow)
     if at is None:
         return
-    cost = float((values[at] - usual).sum() / values.sum())
+    cost = _cost_of_a_round(steps, values, values - around, rhythm=rhythm, at=at)
     limit = case.limit("step-time-periodic", "cost")
     if cost < limit:
         return
@@ -33,11 +36,24 @@ def step_time_periodic(case: Case) -> Iterator[Finding]:
         "step-time-periodic",
         "warning" if cost >= case.limit("step-time-periodic", "grave_cost") else "info",
         time,
-        f"Every {rhythm} steps one takes {np.median(values[at]) / usual:.1f} times as long: "
+        f"Every {rhythm} steps one takes {np.median(values[at] / around[at]):.1f} times as long: "
         f"{100 * cost:.0f} % of the time.",
         first_step=int(steps[at[0]]),
         evidence=[Evidence(time.tag, "share of the time that slow steps cost", cost, limit)],
     )
+
+
+def _around(values: Floats, width: int) -> Floats:
+    """The median of the points around each."""
+    behind = np.pad(values, (0, width // 2), mode="reflect")
+    return running_median(behind, width)[width // 2 :]
+
+
+def _cost_of_a_round(steps: Ints, values: Floats, more: Floats, *, rhythm: int, at: Ints) -> float:
+    """The share of a round's time that its slow step costs, in the median: a busy machine makes some rounds long."""
+    rounds = (steps - steps[at[0]] - 1) // rhythm  # each ends with its slow step
+    shares = [max(0.0, more[rounds == one][-1]) / values[rounds == one].sum() for one in np.unique(rounds[at])]
+    return float(np.median(shares))
 
 
 def _rhythm(steps: Ints, slow: NDArray[np.bool_]) -> tuple[int, Ints | None]:

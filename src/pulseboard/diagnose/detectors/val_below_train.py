@@ -9,6 +9,7 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.track import Floats, Ints
 
 
 @detector(id="val-below-train", reads=("train.loss", "val.loss"))
@@ -22,7 +23,7 @@ def val_below_train(case: Case) -> Iterator[Finding]:
         later = at >= steps[len(steps) // 2]
         if later.sum() < 4:
             continue
-        beside = np.interp(at[later], steps, values)
+        beside = _around(at, steps, values)[later]
         shares = (beside - losses[later]) / np.maximum(np.abs(beside), 1e-12)
         share = float(np.median(shares))
         if share < limit or float((shares > 0).mean()) < 0.95:
@@ -38,3 +39,10 @@ def val_below_train(case: Case) -> Iterator[Finding]:
             evidence=[Evidence(track.tag, "share below the training loss", share, limit, int(at[-1]))],
         )
         return
+
+
+def _around(at: Ints, steps: Ints, values: Floats) -> Floats:
+    """The mean training loss of half the way to the evaluation before and after each: one batch alone is noise."""
+    half = max(1.0, float(np.median(np.diff(at))) / 2)
+    near = [values[np.abs(steps - step) <= half] for step in at]
+    return np.array([part.mean() if len(part) else np.interp(step, steps, values) for step, part in zip(at, near)])
