@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -72,6 +73,16 @@ def test_no_detector_fails_whatever_is_logged(case, curves, configured, restarts
     for finding in seen.findings:
         assert finding.first_step <= finding.last_step
         assert finding.summary.endswith((".", "…"))
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), 0.0])
+@pytest.mark.parametrize("tag", TAGS)
+def test_no_detector_fails_on_a_metric_that_is_never_a_number_or_always_zero(case, tag, wrong):
+    curves = {key: list(np.random.default_rng(0).normal(2, 0.1, 120)) for key in TAGS} | {tag: [wrong] * 120}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        seen = run_detectors(case(curves, config=CONFIG))
+    assert [n for n in seen.not_checked if n.because.startswith(FAILED)] == []
 
 
 def test_every_detector_and_every_file_are_one_to_one():

@@ -18,7 +18,7 @@ def gradient_imbalance(case: Case) -> Iterator[Finding]:
     aside = {track.tag for track in case.every("gradient.target")}
     levels: dict[str, float] = {}
     for track in case.every("gradient.layers"):
-        if track.tag in aside or len(track) < 3:
+        if track.tag in aside or track.finite_count < 3:
             continue
         values = track.points(most=128).values
         levels[track.tag] = float(np.median(values[len(values) // 2 :]))

@@ -15,7 +15,7 @@ from pulseboard.diagnose.detector import detector
 def gradient_scale_off(case: Case) -> Iterator[Finding]:
     """What the step before left is still there, or the norm before clipping never comes near the threshold."""
     left = case.one("gradient.left_over")
-    if left is not None and len(left) >= 3:
+    if left is not None and left.finite_count >= 3:
         steps, values = left.points(most=1024)
         still = values > 0
         if still.mean() > 0.5:

@@ -17,7 +17,8 @@ from pulseboard.diagnose.track import Track
 def hierarchy_imbalance(case: Case) -> Iterator[Finding]:
     """Weights that are applied against those of the configuration, else shares over the last half of the run."""
     for split, tracks in _by_split(case, "loss.contribution").items():
-        found = _other_weights(case, tracks, _by_split(case, "loss.levels").get(split, {})) or _uneven(case, tracks)
+        losses = _by_split(case, "loss.levels").get(split, {})
+        found = _other_weights(case, tracks, losses) or _uneven(case, tracks, losses)
         if found is not None:
             yield found
             return
@@ -69,10 +70,13 @@ def _other_weights(case: Case, contributions: dict[int, Track], losses: dict[int
     )
 
 
-def _uneven(case: Case, tracks: dict[int, Track]) -> Finding | None:
+def _uneven(case: Case, tracks: dict[int, Track], losses: dict[int, Track]) -> Finding | None:
     """Shares against the configured weights or, without them, only a level that is all of the loss or none of it."""
     levels: dict[int, tuple[str, float]] = {}
     for place, track in tracks.items():
+        # A level without a loss of its own has nothing to predict; that is no matter of weights.
+        if place in losses and float(np.median(losses[place].points(most=256).values)) == 0.0:
+            continue
         values = track.points(most=256).values
         level = float(np.median(values[len(values) // 2 :]))
         levels[place] = (track.tag, level / 100.0 if track.high > 1.5 else level)

@@ -20,6 +20,8 @@ def memory_growth(case: Case) -> Iterator[Finding]:
     limit = case.limit("memory-growth", "share")
     for track in case.every("memory.used"):
         steps, values = track.points(most=256)
+        if not len(steps):
+            continue
         # Caches fill, workers start: the first part says nothing.
         later = steps > steps[0] + case.limit("memory-growth", "settle") * (steps[-1] - steps[0])
         part = Points(steps[later], values[later])

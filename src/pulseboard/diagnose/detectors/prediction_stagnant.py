@@ -18,7 +18,7 @@ def prediction_stagnant(case: Case) -> Iterator[Finding]:
     """No rise over the last half, below a good level. Info: how fast it should rise differs between tasks."""
     limit = case.limit("prediction-stagnant", "cosine")
     for track in case.every("prediction.cosine"):
-        if len(track) < 16:
+        if track.finite_count < 16:
             continue
         steps, values = track.points(most=256)
         half = len(values) // 2

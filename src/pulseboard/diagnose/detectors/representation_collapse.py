@@ -24,7 +24,7 @@ def representation_collapse(case: Case) -> Iterator[Finding]:
         ("collapse.similarity", _alike),
     ):
         for track in case.every(role):
-            if len(track) < case.limit("representation-collapse", "points"):
+            if track.finite_count < case.limit("representation-collapse", "points"):
                 continue
             seen = look(case, track)
             if seen is not None:

@@ -16,9 +16,9 @@ from pulseboard.diagnose.statistics.noise import noise_scale, running_median
 def return_collapsed(case: Case) -> Iterator[Finding]:
     """The return fell from its best by most of what it had gained, and has not come back."""
     # Episodes of training and of evaluation may both be logged: the longer series tells more.
-    track = max(case.every("rl.return"), key=len)
-    if len(track) < (least := case.limit("return-collapsed", "points")):
-        raise TooShort(f"{track.tag!r} has {len(track)} of the {least:.0f} points this needs")
+    track = max(case.every("rl.return"), key=lambda track: track.finite_count)
+    if track.finite_count < (least := case.limit("return-collapsed", "points")):
+        raise TooShort(f"{track.tag!r} has {track.finite_count} of the {least:.0f} points this needs")
     steps, values = track.points(most=512)
     level = running_median(values, max(3, len(values) // 40))
     start, best = float(np.median(values[:3])), int(np.argmax(level))

@@ -15,9 +15,9 @@ from pulseboard.diagnose.detector import detector
 def return_flat(case: Case) -> Iterator[Finding]:
     """The return of the last third is that of the first, to a trifle."""
     # Episodes of training and of evaluation may both be logged: the longer series tells more.
-    track = max(case.every("rl.return"), key=len)
-    if len(track) < (least := case.limit("return-flat", "points")):
-        raise TooShort(f"{track.tag!r} has {len(track)} of the {least:.0f} points this needs")
+    track = max(case.every("rl.return"), key=lambda track: track.finite_count)
+    if track.finite_count < (least := case.limit("return-flat", "points")):
+        raise TooShort(f"{track.tag!r} has {track.finite_count} of the {least:.0f} points this needs")
     steps, values = track.points(most=512)
     third = len(values) // 3
     first, last = float(np.median(values[:third])), float(np.median(values[-third:]))

@@ -52,7 +52,8 @@ def _around(values: Floats, width: int) -> Floats:
 def _cost_of_a_round(steps: Ints, values: Floats, more: Floats, *, rhythm: int, at: Ints) -> float:
     """The share of a round's time that its slow step costs, in the median: a busy machine makes some rounds long."""
     rounds = (steps - steps[at[0]] - 1) // rhythm  # each ends with its slow step
-    shares = [max(0.0, more[rounds == one][-1]) / values[rounds == one].sum() for one in np.unique(rounds[at])]
+    within = np.unique(rounds[at[0] : at[-1] + 1])
+    shares = [max(0.0, more[rounds == one][-1]) / values[rounds == one].sum() for one in within]
     return float(np.median(shares))
 
 
