@@ -16,6 +16,7 @@ import numpy as np
 from log_directories import write_run
 
 import pulseboard as pb
+from pulseboard.core.module_tree import Module, ModuleTree, Parameter
 
 
 @dataclass
@@ -157,6 +158,18 @@ def a_server(directory, home, *arguments):
         server.stop()
 
 
+def small_model():
+    """The modules of a model whose embedding is its output too."""
+    embedding = Parameter("weight", (10, 4), "float32", trained=True)
+    tied = Parameter("weight", (10, 4), "float32", trained=True, tied_to="embedding.weight")
+    modules = (
+        Module("", "Tied", ()),
+        Module("embedding", "Embedding", (embedding,)),
+        Module("out", "Linear", (tied, Parameter("bias", (10,), "bfloat16", trained=False))),
+    )
+    return ModuleTree(modules, parameters=50, trained_parameters=40, left_out_modules=3)
+
+
 def write_everything(directory):
     """Two runs: one that a plain writer left, one with every kind of value."""
     write_run(directory / "plain", *((step, 1 / (step + 1)) for step in range(5000)))
@@ -170,3 +183,4 @@ def write_everything(directory):
             "notes", "# Title\n\n<script>alert(1)</script> [x](javascript:alert(1)) ![i](http://far/x.png) **bold**"
         )
         run.hparams({"lr": 0.1})
+        run.tell_modules(small_model)

@@ -23,7 +23,7 @@ def main() -> int:
         write_everything(logs)
         with a_server(logs, home) as server:
             command = [sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}api/openapi.json"]
-            command += ["--url", f"{server.url}api", "--phases", "fuzzing", "--max-examples", "50"]
+            command += ["--url", f"{server.url}api", "--phases", "coverage,fuzzing", "--max-examples", "50"]
             # A stream has no end to wait for.
             command += ["--exclude-path", "/stream", *(word for check in CHECKS for word in ("-c", check))]
             return subprocess.run(command, cwd=made).returncode

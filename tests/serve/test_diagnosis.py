@@ -3,9 +3,12 @@
 import math
 
 import pytest
-from log_directories import write_run
+from builders import event_file, version
+from log_directories import append, write_run
 from servers import wait_for
 
+from pulseboard.read.discover import roots_of
+from pulseboard.read.log import Log
 from pulseboard.serve.diagnosis import Diagnosis
 from pulseboard.serve.journal import Journal
 
@@ -50,6 +53,29 @@ def test_findings_are_told_to_who_was_away(serve, tmp_path):
 def test_a_tag_has_a_meaning_where_somebody_says_so(board):
     assert board.api("meaning?tag=train/loss").json["role"] == "train.loss"
     assert board.api("meaning?tag=zzzz").json is None
+
+
+def test_a_question_before_the_runs_are_there_does_not_settle_what_their_tags_mean(tmp_path):
+    (tmp_path / "logs").mkdir()
+    log = Log(roots_of([tmp_path / "logs"]))
+    diagnosis = Diagnosis(log, Journal())
+    early = "train/loss"
+    assert diagnosis.meaning(early)["profile"] == "general"
+    # A run that has no tag yet is no reason to settle it either.
+    write_run(tmp_path / "logs" / "a", tag=early)
+    empty = write_run(tmp_path / "logs" / "moe", tag=early)
+    whole = empty.read_bytes()
+    empty.write_bytes(event_file(version()))
+    found = log.refresh()
+    assert diagnosis.meaning(early)["profile"] == "general"
+    diagnosis.take_up(added=found.added)
+    assert diagnosis.meaning(early)["profile"] == "general"
+    empty.write_bytes(whole)
+    for tag in ("moe/aux_loss", "moe/z_loss"):
+        append(empty, (1, 1.0), tag=tag)
+    diagnosis.take_up(grown=log.refresh().grown)
+    assert diagnosis.meaning(early)["profile"] == "moe"
+    diagnosis.close()
 
 
 def test_without_the_room_everything_says_not_diagnosed(monkeypatch):

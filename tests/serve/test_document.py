@@ -25,6 +25,7 @@ ASKED = {
     "audio?run=rich&tag=speech": None,
     "texts?run=rich&tag=notes": None,
     "hparams": None,
+    "modules?run=rich": None,
     "diagnosis": None,
     "guide?slug=loss-spike": None,
     "meaning?tag=train/loss": None,

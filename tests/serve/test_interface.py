@@ -253,7 +253,7 @@ def test_the_document_names_every_row_of_the_design(board):
     paths = board.api("openapi.json").json["paths"]
     expected = (
         "status runs tags window groups table points histograms distributions images audio image clip texts hparams "
-        "graph restarts diagnosis guide meaning marks export stream openapi.json"
+        "graph modules restarts diagnosis guide meaning marks export stream openapi.json"
     )
     assert {path.lstrip("/") for path in paths} == set(expected.split())
     assert set(paths["/marks"]) == {"get", "put"}

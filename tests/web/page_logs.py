@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +141,33 @@ def write_model(directory: Path) -> None:
         for step in range(50):
             for layer in (0, 2, 4):
                 writer.add_scalar(f"train_gradients/Sequential.Linear[{layer}]", 1 / (step + 1 + layer), step)
+
+
+def write_watched(directory: Path) -> None:
+    """A training of a few steps that `pb.watch` looks on, of a model with a frozen part. No graph is written."""
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        OrderedDict(
+            embedding=nn.Linear(16, 64),
+            blocks=nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64)),
+            head=nn.Linear(64, 4, bias=False),
+        )
+    )
+    model.embedding.requires_grad_(False)
+    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.05)
+    with (
+        pb.init(dir=directory, run_id="watched", report_to="tensorboard", telemetry_secs=0) as run,
+        pb.watch(model, optimizer, run=run, every=1, overhead=None, histogram_interval=0),
+    ):
+        for _ in range(20):
+            loss = model(torch.randn(8, 16)).square().mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            run.log({"train/loss": loss})
 
 
 STUDY_BEGAN = 1_700_000_000.0

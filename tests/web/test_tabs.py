@@ -5,7 +5,7 @@ import re
 import pytest
 from servers import a_server
 from web.charts import point
-from web.page_logs import write_gallery, write_model
+from web.page_logs import write_gallery, write_model, write_watched
 from web.waiting import until
 
 from pulseboard import SummaryWriter
@@ -244,6 +244,43 @@ def test_a_graph_is_a_tree_of_modules_with_shapes_and_what_was_logged_about_them
         assert "Linear[0]" in about.locator("h2").inner_text()
         layer.get_by_label("Open Linear[0]").click()
         assert "(1, 64)" in tree.inner_text()
+
+
+def test_a_watched_model_shows_its_modules_with_counts_shapes_and_health_and_without_a_graph(look, tmp_path):
+    pytest.importorskip("torch", reason="torch is missing: it trains the model of this test")
+    write_watched(tmp_path / "runs")
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = look.at(server, "#scalars", wait="article.scalar canvas")
+        page.locator("header").get_by_text("Graph", exact=True).click()  # in the bar: there is something to show
+        tree = page.locator(".tree")
+        tree.locator(".row").first.wait_for()
+        in_all = 16 * 64 + 64 + 2 * (64 * 64 + 64) + 64 * 4
+        head = page.locator(".page-head").inner_text().replace("\u202f", "")
+        assert f"{in_all} parameters, {in_all - 16 * 64 - 64} trained" in head
+
+        def row(name):
+            return tree.locator(".row", has=page.get_by_text(name, exact=True)).first
+
+        blocks = row("blocks")
+        assert "8.3k" in blocks.inner_text()
+        assert "logged" in blocks.inner_text()
+        page.get_by_label("Open blocks").click()
+        layer = row("2")
+        norm, ratio = layer.locator(".column").nth(2).inner_text(), layer.locator(".column").nth(3).inner_text()
+        assert float(norm) > 0
+        assert ratio == ""  # update ratios are of a model's parts
+        assert float(row("head").locator(".column").nth(3).inner_text().replace("−", "-")) > 0
+        assert "[4, 64]" in row("head").inner_text()
+        page.get_by_label("Open 2").click()
+        assert "[64, 64]" in row("weight").inner_text()
+        page.get_by_label("Open embedding").click()
+        assert "frozen" in tree.inner_text()
+        layer.locator(".name").click()
+        about = page.locator(".about")
+        about.locator("article.scalar canvas").first.wait_for()
+        assert "4160" in about.inner_text()
+        cards = about.locator("article.scalar").evaluate_all("cards => cards.map(card => card.dataset.tag)")
+        assert cards == ["train/gradient_flow/blocks.2_norm"]
 
 
 def test_compare_shows_what_differs_and_judges_by_seeds(look, gallery):

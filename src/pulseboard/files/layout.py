@@ -8,6 +8,9 @@ import re
 RUN_FILE = "run.json"
 """Stands at the top of a run that Pulseboard recorded."""
 
+MODULES_FILE = "module_tree.json"
+"""Beside it: the modules of the models that the run watches (files/module_tree.py)."""
+
 EVENTS_DIRECTORY = os.path.join("logs", "tensorboard")
 """Where such a run keeps its event files, below the run's directory."""
 
@@ -50,5 +53,5 @@ def split_root(spec: str) -> tuple[str | None, str]:
     return name, os.path.expanduser(path)
 
 
-SIDE_FILES = (RUN_FILE, "training.json", "findings.json")
+SIDE_FILES = (RUN_FILE, MODULES_FILE, "training.json", "findings.json")
 """Small files of a recorded run that belong to its log and travel with it."""

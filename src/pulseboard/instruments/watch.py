@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from pulseboard.instruments.module_tree import module_tree, own_name
 from pulseboard.instruments.schedule import Schedule, parse_overhead
 from pulseboard.instruments.shards import Shards, local
 from pulseboard.instruments.step_clock import StepClock
@@ -97,7 +98,7 @@ class Watch:
         self._model, self._optimizer, self._scaler, self._run = model, optimizer, scaler, run
         self._histogram_tags = histogram_tags
         self._step = start_step
-        self._parameters = [(_clean(name), p) for name, p in model.named_parameters()]
+        self._parameters = [(own_name(name), p) for name, p in model.named_parameters()]
         self._shards = Shards(torch, [p for _, p in self._parameters])
         # Ranks of a sharded model add up their parts: all of them must do so at the same steps.
         self.schedule = Schedule(budget=None if self._shards.sharded else budget, early_steps=EARLY_STEPS)
@@ -120,6 +121,7 @@ class Watch:
             model, optimizer, scaler=scaler, clip_norm=clip_norm, world_size=run.rank.world_size
         )
         run.update_config(watch=self._context)
+        run.tell_modules(lambda: module_tree(model))
         self._install(dead_units)
 
     def measure(self, instrument: Callable[..., dict[str, Any]], *args: Any, **named: Any) -> bool:
@@ -178,7 +180,7 @@ class Watch:
         if dead_units:
             for name, module in self._model.named_modules():
                 if type(module).__name__ in _ACTIVATIONS:
-                    self._handles.append(module.register_forward_hook(safe(self._dead_units_of(_clean(name)))))
+                    self._handles.append(module.register_forward_hook(safe(self._dead_units_of(own_name(name)))))
 
     def _forward_begins(self, model: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> None:
         if not model.training:
@@ -468,13 +470,6 @@ def layer_of(parameter: str) -> str:
     """The layer of a parameter: all up to the first number in its name; its part where there is none."""
     numbered = re.match(r"(?:[^.]+\.)*?\d+(?=\.)", parameter)
     return numbered[0] if numbered else part_of(parameter)
-
-
-def _clean(name: str) -> str:
-    """A parameter's own name: without what DDP, FSDP and torch.compile put around the model."""
-    for wrapping in ("module.", "_orig_mod.", "_fsdp_wrapped_module."):
-        name = name.replace(wrapping, "") if wrapping != "module." else name.removeprefix("module.")
-    return name
 
 
 def _counters_or_none() -> Any:

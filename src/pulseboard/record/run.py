@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import itertools
+import json
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pulseboard.core.finding import Finding, Severity
 from pulseboard.files import layout
@@ -30,13 +31,18 @@ from pulseboard.record.run_directory import (
     new_run_directory,
     now,
     run_to_resume,
+    write_whole,
 )
 from pulseboard.record.settings import Settings, load_settings
 from pulseboard.record.sink import RunInfo, SinkRunner
 from pulseboard.record.stand_in import EventTarget, Forked, NoFile, Resuming, WaitingRank
 from pulseboard.record.worker import Worker
 
+if TYPE_CHECKING:
+    from pulseboard.core.module_tree import ModuleTree
+
 _HEARTBEAT_SECS = 10.0
+_MOST_MODELS = 16  # of a run, of which the modules are kept
 _inits = itertools.count()
 _current: Run | None = None
 
@@ -97,6 +103,7 @@ class Run(Media):
         self._sinks: list[SinkRunner] = []
         self._heard = Heard()
         self._beat_at = 0.0
+        self._modules: list[ModuleTree] = []
         self._hooks: list[Any] = []  # called on every tick of the worker: telemetry, live diagnosis
         self._run_file: RunFile | None = None
         self._directory: Path | None = None
@@ -141,6 +148,23 @@ class Run(Media):
         """Add to the run's configuration."""
         self._tell(config={**self.config, **values})
         self._send("config", values)
+
+    def tell_modules(self, look: Callable[[], ModuleTree]) -> None:
+        """Keep what `look` tells of a model's modules beside run.json, and that of other models told of before."""
+        if self._run_file is None:
+            return
+        # Only who has a model needs these, and importing pulseboard is to stay cheap.
+        from pulseboard.files.module_tree import as_json
+
+        try:
+            tree = look()
+            if tree not in self._modules:  # the same model may be watched anew, for every epoch even
+                self._modules = [*self._modules, tree][-_MOST_MODELS:]
+            path, text = self.directory / layout.MODULES_FILE, json.dumps(as_json(self._modules), ensure_ascii=False)
+        except Exception as error:
+            self.complain(error, doing="telling of the model's modules")
+            return
+        self._worker.submit(lambda: self._attempt(lambda: write_whole(path, text), writing=layout.MODULES_FILE))
 
     @property
     def tags(self) -> list[str]:
@@ -403,11 +427,11 @@ class Run(Media):
             file = self._run_file
             self._attempt(lambda: file.tell(**what))
 
-    def _attempt(self, job: Any) -> None:
+    def _attempt(self, job: Any, *, writing: str = layout.RUN_FILE) -> None:
         try:
             job()
         except OSError as error:
-            say_once(f"run file {error.errno}", f"Cannot write {layout.RUN_FILE}: {error.strerror}. Training goes on.")
+            say_once(f"{writing} {error.errno}", f"Cannot write {writing}: {error.strerror}. Training goes on.")
 
     def after_fork(self) -> None:
         """A forked child (a data loader's worker) that logs gets a file of its own; most never do."""

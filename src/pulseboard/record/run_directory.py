@@ -122,11 +122,15 @@ class RunFile:
         """Set fields and write. Raises OSError where the disk does not take it."""
         with self._telling:
             self.told.update(what)
-            part = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-            with open(part, "w", encoding="utf-8") as stream:
-                json.dump(_plain(self.told), stream, indent=2, ensure_ascii=False)
-                stream.write("\n")
-            os.replace(part, self.path)
+            write_whole(self.path, json.dumps(_plain(self.told), indent=2, ensure_ascii=False))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file beside itself and rename it: whoever reads it meets the old one or the new one."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    with open(part, "w", encoding="utf-8") as stream:
+        stream.write(text + "\n")
+    os.replace(part, path)
 
 
 def circumstances() -> dict[str, Any]:

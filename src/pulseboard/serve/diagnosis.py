@@ -44,6 +44,8 @@ class Diagnosis:
         self._waiting: dict[str, None] = {}  # runs, in the order they came
         self._trainings: dict[str, Training] | None = None  # by run; None: runs came or went since
         self._profile: Profile | None = None
+        self._tagless: frozenset[str] = frozenset()  # runs that had no tag yet when the profile was chosen
+        self._changes = 0  # how often runs came, went or got their first tags
         self._ready = threading.Condition()
         self._closed = False
         self._asked = -math.inf  # when somebody asked for something last
@@ -57,8 +59,12 @@ class Diagnosis:
             return
         added, removed = list(added), list(removed)
         with self._ready:
+            grown = list(grown)
             if added or removed:
-                self._trainings = self._profile = None
+                self._trainings = None
+            if added or removed or not self._tagless.isdisjoint(grown):
+                self._profile = None
+                self._changes += 1
             for name in removed:
                 self._waiting.pop(name, None)
                 self._reports.pop(self._training_of.pop(name, name), None)
@@ -134,10 +140,15 @@ class Diagnosis:
     def _chosen_profile(self) -> Profile:
         from pulseboard.diagnose.profile import choose_profile
 
-        profile = self._profile
+        profile, changes = self._profile, self._changes
         if profile is None:
-            tags = {tag for run in list(self._log.values()) for tag in run.tags("scalar")}
-            profile = self._profile = choose_profile(sorted(tags))
+            tags = {name: run.tags("scalar") for name, run in list(self._log.items())}
+            profile = choose_profile(sorted({tag for of_run in tags.values() for tag in of_run}))
+            with self._ready:
+                # Before the first runs are taken up the log is empty or still loading: the next question asks again.
+                if changes == self._changes > 0 and any(tags.values()):
+                    self._profile = profile
+                    self._tagless = frozenset(name for name, of_run in tags.items() if not of_run)
         return profile
 
     # ---- the thread

@@ -151,6 +151,7 @@ class RunSummary:
     ranks: tuple[int, ...]
     restarts: int
     live: bool  # something was written within the last minutes
+    has_modules: bool  # it tells of the modules of a model
     revision: int  # of the store when this run changed last
 
 

@@ -14,6 +14,7 @@ from pulseboard.read.log import Changes as Found
 from pulseboard.read.log import Log
 from pulseboard.read.run import Run
 from pulseboard.store.catalogue import Catalogue, Shape
+from pulseboard.store.modules import has_modules
 from pulseboard.store.pattern import Pattern
 from pulseboard.store.query import Changes, GroupQuery, Query, RunSummary, RunTable, TagSummary
 from pulseboard.store.threads import Threads
@@ -52,6 +53,7 @@ class Store:
         self._added: dict[str, int] = dict.fromkeys(log, self._revision)  # run -> the revision that brought it
         self._grown: dict[str, int] = dict(self._added)  # run -> the revision that changed it last
         self._removed: dict[str, int] = {}
+        self._modules: dict[str, tuple[bool, int]] = {}  # run -> whether it tells of a model, and since which revision
 
     # ---- keeping up
 
@@ -109,6 +111,7 @@ class Store:
             for name in found.removed:
                 self._added.pop(name, None)
                 self._grown.pop(name, None)
+                self._modules.pop(name, None)
                 self._removed[name] = at
             gone = set(found.removed)
             for key in [key for key in self._curves if key[0] in gone]:
@@ -168,8 +171,18 @@ class Store:
             ranks=tuple(sorted(run.ranks)),
             restarts=len(run.restarts()),
             live=now - _last_written(run) < _LIVE_SECS,
+            has_modules=self._has_modules(run),
             revision=self._grown.get(run.name, self._first_revision),
         )
+
+    def _has_modules(self, run: Run) -> bool:
+        """Looked for again when the run has grown: thousands of looks at a file system take their time."""
+        revision = self._grown.get(run.name, self._first_revision)
+        found, at = self._modules.get(run.name, (False, -1))
+        if not found and at != revision:
+            found = has_modules(run)
+            self._modules[run.name] = (found, revision)
+        return found
 
     def tags(self, runs: Iterable[str] | None = None, kind: str | None = None) -> list[TagSummary]:
         """The tags of these runs (None: of all), in order of name."""

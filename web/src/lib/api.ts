@@ -25,6 +25,8 @@ export type RunHparams = Schemas["RunHparams"];
 export type Table = Schemas["Table"];
 export type Graph = Schemas["Graph"];
 export type GraphNode = Schemas["GraphNode"];
+export type Model = Schemas["Model"];
+export type Parameter = Schemas["Parameter"];
 export type Points = Schemas["Points"];
 export type Restart = Schemas["Restart"];
 

@@ -30,7 +30,7 @@ const report = (run: string, findings: Finding[]): RunReport => ({
   not_checked: [],
 });
 const run = (name: string, expected: string[] = []): RunSummary => ({
-  name, aliases: [], directory: "", started: 0, ended: 0, last_step: 100, points: 1, tags: 1, kinds: [], ranks: [0], restarts: 0, live: false, status: null, marks: { expected },
+  name, aliases: [], directory: "", started: 0, ended: 0, last_step: 100, points: 1, tags: 1, kinds: [], ranks: [0], restarts: 0, live: false, has_modules: false, status: null, marks: { expected },
 });
 
 describe("telling trouble", () => {

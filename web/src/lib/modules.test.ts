@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { find, fitOf } from "./find";
 import { tellingTags } from "./metrics";
-import { moduleTree, sizeOf, tagsAbout } from "./modules";
+import { leftOut, modelTree, moduleTree, sizeOf, tagsAbout, tagsFor } from "./modules";
 import { numberOf } from "./numbers";
 import { smoothingAt } from "./smoothing";
 import { indexAtStep } from "./step_index";
@@ -20,6 +20,49 @@ test("a shape says how many numbers it holds, if it is whole", () => {
 
 test("tags about a module are found whatever joins the words", () => {
   expect(tagsAbout("net/fc1", ["grad_norm/net.fc1", "weights/net/fc10", "x"])).toEqual(["grad_norm/net.fc1"]);
+});
+
+const weight = (name: string, shape: number[] | null, more = {}) => ({ name, shape, dtype: "float32", trained: true, count: shape?.reduce((a, b) => a * b, 1) ?? 0, tied_to: null, ...more });
+const model = {
+  parameters: 30,
+  trained_parameters: 25,
+  left_out_modules: 0,
+  left_out_parameters: 0,
+  modules: [
+    { path: "", kind: "Net", parameters: [] },
+    { path: "blocks", kind: "ModuleList", parameters: [] },
+    { path: "blocks.0", kind: "Linear", parameters: [weight("weight", [4, 5]), weight("bias", [5], { trained: false })] },
+    { path: "out", kind: "Linear", parameters: [weight("weight", [5, 4], { tied_to: "blocks.0.weight", count: 0 }), weight("bias", [5])] },
+  ],
+};
+
+test("a model is a tree below its class, with its parameters as leaves", () => {
+  const [net] = modelTree([model]).children;
+  expect([net!.name, net!.parameters, net!.trained]).toEqual(["Net", 30, 25]);
+  expect(net!.children.map((child) => [child.name, child.op, child.parameters, child.trained])).toEqual([["blocks", "ModuleList", 25, 20], ["out", "Linear", 5, 5]]);
+  const leaves = net!.children[0]!.children[0]!.children;
+  expect(leaves.map((leaf) => [leaf.path, leaf.op, leaf.shape])).toEqual([["blocks.0.weight", "float32", "[4, 5]"], ["blocks.0.bias", "float32, frozen", "[5]"]]);
+  expect(net!.children[1]!.children[0]!.op).toBe("float32, tied to blocks.0.weight");
+});
+
+test("two models of a run stand side by side, and no two modules have one key", () => {
+  const tree = modelTree([model, model]);
+  const keys = (module: typeof tree): string[] => [module.key, ...module.children.flatMap(keys)];
+  expect(tree.children.length).toBe(2);
+  expect(new Set(keys(tree)).size).toBe(keys(tree).length);
+});
+
+test("what was left out is said, and nothing where all is listed", () => {
+  expect(leftOut([model])).toBeNull();
+  expect(leftOut([{ ...model, left_out_modules: 12, left_out_parameters: 1 }])).toBe("12 modules and 1 parameter more than are listed; the model's count has them");
+});
+
+test("what watch logs of a module is found, be its name a single digit", () => {
+  const tags = ["train/gradient_flow/0_norm", "train/gradient_flow/10_norm", "train/update_ratio/0", "train/update_ratio", "train/gradient_flow/global_norm"];
+  const sequence = { ...model, modules: [{ path: "", kind: "Sequential", parameters: [] }, { path: "0", kind: "Linear", parameters: [] }] };
+  const [top] = modelTree([sequence]).children;
+  expect(tagsFor(top!.children[0]!, tags)).toEqual(["train/gradient_flow/0_norm", "train/update_ratio/0"]);
+  expect(tagsFor(top!, tags)).toEqual(["train/gradient_flow/global_norm", "train/update_ratio"]);
 });
 
 test("a few letters find what is meant", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RunSummary } from "./api";
-import { filterRuns, flatRows, groupOf, select, selectedSet, selectionOf, sortRuns, treeRows } from "./runs";
+import { filterRuns, flatRows, groupOf, runPatternOf, select, selectedSet, selectionOf, sortRuns, treeRows } from "./runs";
 
 function run(name: string, more: Partial<RunSummary> = {}): RunSummary {
   return {
@@ -16,6 +16,7 @@ function run(name: string, more: Partial<RunSummary> = {}): RunSummary {
     ranks: [0],
     restarts: 0,
     live: false,
+    has_modules: false,
     status: null,
     marks: null,
     ...more,
@@ -43,6 +44,37 @@ describe("filtering runs", () => {
     expect(filterRuns([renamed], "winner").length).toBe(1);
     expect(filterRuns([renamed], "2026").length).toBe(1);
     expect(filterRuns([renamed], "x/logs").length).toBe(1);
+  });
+});
+
+describe("filtering runs by the tags a user gave them", () => {
+  const runs = [run("base", { marks: { tags: ["good", "paper"] } }), run("base-test", { marks: { tags: ["good"] } }), run("other", { marks: { tags: ["bad"] } }), run("plain")];
+
+  test("a tag is asked for by its own word", () => {
+    expect(names(filterRuns(runs, "tag:good"))).toEqual(["base", "base-test"]);
+    expect(names(filterRuns(runs, "tag:GOOD tag:paper"))).toEqual(["base"]);
+    expect(names(filterRuns(runs, "tag:^(good|bad)$"))).toEqual(["base", "base-test", "other"]);
+  });
+
+  test("runs without a tag are kept on request", () => {
+    expect(names(filterRuns(runs, "-tag:good"))).toEqual(["other", "plain"]);
+    expect(names(filterRuns(runs, "-tag:"))).toEqual(["plain"]);
+  });
+
+  test("names are still filtered beside it", () => {
+    expect(names(filterRuns(runs, "tag:good ^(?!.*test).*"))).toEqual(["base"]);
+    expect(names(filterRuns(runs, "test tag:good"))).toEqual(["base-test"]);
+  });
+
+  test("a name's expression says nothing of tags", () => {
+    expect(names(filterRuns(runs, "good"))).toEqual([]);
+    expect(names(filterRuns([run("mytag:good")], "mytag:good"))).toEqual(["mytag:good"]);
+  });
+
+  test("half an expression hides nothing and is told", () => {
+    expect(filterRuns(runs, "tag:(").length).toBe(4);
+    expect(runPatternOf("tag:(").error).toContain("Not a regular expression");
+    expect(runPatternOf("base tag:good").error).toBeNull();
   });
 });
 

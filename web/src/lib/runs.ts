@@ -18,12 +18,32 @@ export function shownName(run: RunSummary): string {
   return run.marks?.name || run.name;
 }
 
+export interface RunPattern {
+  fits: (run: RunSummary) => boolean;
+  /** What is wrong with an expression in it, or null. */
+  error: string | null;
+}
+
+const TAG_WORD = /(?:^|\s)(-?)tag:(\S*)/g;
+
+/**
+ * A filter of runs from what was typed. `tag:good` keeps runs that a user gave such a tag and `-tag:bad` those without;
+ * what is left is an expression for names. Tags have a word of their own because a look-ahead that keeps tests out by
+ * their name would let them in by their tags.
+ */
+export function runPatternOf(filter: string): RunPattern {
+  const tags = [...filter.matchAll(TAG_WORD)].map(([, without, expression]) => ({ wanted: without === "", pattern: patternOf(expression!) }));
+  const name = patternOf(tags.length > 0 ? filter.replace(TAG_WORD, " ").trim() : filter);
+  const error = [name, ...tags.map((tag) => tag.pattern)].find((pattern) => pattern.error !== null)?.error ?? null;
+  const nameFits = (run: RunSummary) =>
+    name.fits(shownName(run)) || (run.marks?.name ? name.fits(run.name) : false) || run.aliases.some(name.fits);
+  const tagsFit = (run: RunSummary) =>
+    tags.every(({ wanted, pattern }) => pattern.error !== null || (run.marks?.tags ?? []).some(pattern.fits) === wanted);
+  return { fits: (run) => nameFits(run) && tagsFit(run), error };
+}
+
 export function filterRuns(runs: RunSummary[], filter: string): RunSummary[] {
-  const pattern = patternOf(filter);
-  return runs.filter(
-    (run) =>
-      pattern.fits(shownName(run)) || (run.marks?.name ? pattern.fits(run.name) : false) || run.aliases.some(pattern.fits),
-  );
+  return runs.filter(runPatternOf(filter).fits);
 }
 
 /** A copy in the order asked for. `values` holds what a column shows for each run. */

@@ -10,6 +10,7 @@ import {
   type Marks,
   type Meaning,
   type MediaItem,
+  type Model,
   type Points,
   type Report,
   type Restart,
@@ -116,6 +117,7 @@ export async function getTable(runs: string[], metrics: string[]): Promise<Table
 }
 export const getGraph = (run: string, tag?: string) =>
   json<Graph>("graph", { run, tag });
+export const getModules = (run: string) => json<{ run: string; models: Model[] }>("modules", { run });
 export const getRestarts = (run: string) => json<{ restarts: Restart[] }>("restarts", { run });
 export const getDiagnosis = (runs: string[]) => json<Report>("diagnosis", { run: runs });
 export const getGuide = (slug: string) => json<Guide>("guide", { slug });

@@ -23,7 +23,7 @@ class Ui {
     { keys: ["Ctrl", "K"], does: "find a run, a tag or an action" },
     { keys: ["?"], does: "this sheet", run: () => (this.help = true) },
     { keys: ["/"], does: "filter tags", run: () => focus("[data-filter=tags]") },
-    { keys: ["r"], does: "filter runs", run: () => this.focusRuns() },
+    { keys: ["r"], does: "filter runs by name, or by tag as tag:good", run: () => this.focusRuns() },
     { keys: ["g", "1-9"], does: "go to a tab by its place" },
     { keys: ["["], does: "tab to the left", run: () => this.step(-1) },
     { keys: ["]"], does: "tab to the right", run: () => this.step(1) },
@@ -96,11 +96,12 @@ const NEEDS: Partial<Record<Tab, string[]>> = {
   text: ["text"],
   images: ["image", "video"],
   audio: ["audio"],
-  graph: ["graph", "run_metadata", "module"],
+  graph: ["graph", "keras_graph"],
 };
 
 /** Whether the logs hold anything that a tab would show. */
 export function hasData(tab: Tab): boolean {
+  if (tab === "graph" && app.runs.some((run) => run.has_modules)) return true;
   const kinds = NEEDS[tab];
   return !kinds || kinds.some((kind) => [...app.kinds].some((known) => known.startsWith(kind)));
 }

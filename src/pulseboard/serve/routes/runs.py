@@ -34,6 +34,7 @@ RUN_SUMMARY = schema.answer(
         "ranks": schema.several(schema.whole(), most=1_000_000),
         "restarts": schema.whole(),
         "live": schema.flag("something was written within the last minutes"),
+        "has_modules": schema.flag("api/modules has a model's modules"),
         "status": schema.or_null(STATUS),
         "marks": schema.or_null(MARKS),
     },
@@ -85,6 +86,7 @@ def _record(board: Board, run: RunSummary, marks: dict[str, Any] | None) -> dict
         "ranks": run.ranks,
         "restarts": run.restarts,
         "live": run.live,
+        "has_modules": run.has_modules,
         "status": board.diagnosis.status(run.name),
         "marks": marks,
     }
