@@ -30,18 +30,19 @@ def same(a, b):
 def plain_extent(values, start, end):
     finite = [(value, i) for i, value in enumerate(values[start:end].tolist(), start) if math.isfinite(value)]
     nan = sum(math.isnan(value) for value in values[start:end].tolist())
+    plus, minus = (values[start:end].tolist().count(infinity) for infinity in (math.inf, -math.inf))
     if not finite:
-        return None, nan, end - start - nan
+        return None, nan, plus, minus
     low = min(value for value, _ in finite)
     high = max(value for value, _ in finite)
     at_low = next(i for value, i in finite if value == low)
     at_high = next(i for value, i in finite if value == high)
-    return (low, high, finite[0][1], finite[-1][1], at_low, at_high, len(finite)), nan, end - start - len(finite) - nan
+    return (low, high, finite[0][1], finite[-1][1], at_low, at_high, len(finite)), nan, plus, minus
 
 
 def told_extent(values, pyramid, start, end):
-    low, high, _, first, last, at_low, at_high, finite, nan, inf = curves.extent(values, pyramid, start, end)
-    return (low, high, first, last, at_low, at_high, finite) if finite else None, nan, inf
+    low, high, _, first, last, at_low, at_high, finite, *odd = curves.extent(values, pyramid, start, end)
+    return (low, high, first, last, at_low, at_high, finite) if finite else None, *odd
 
 
 @given(st.data(), st.lists(numbers, max_size=40), st.integers(0, 3000))
@@ -100,7 +101,8 @@ def plain_rows(x, values, *, origin, low, high, columns, logarithmic):
         finite = [i for i in chosen if math.isfinite(values[i])]
         row = {"x": x[chosen[0]] - origin, "x_last": x[chosen[-1]] - origin, "count": len(chosen)}
         row["nan"] = sum(math.isnan(values[i]) for i in chosen)
-        row["inf"] = len(chosen) - len(finite) - row["nan"]
+        row["plus_inf"] = sum(values[i] == math.inf for i in chosen)
+        row["minus_inf"] = sum(values[i] == -math.inf for i in chosen)
         least = min(finite, key=lambda i: values[i], default=None)
         most = max(finite, key=lambda i: values[i], default=None)
         row["x_min"] = x[least] - origin if finite else math.nan
@@ -119,8 +121,9 @@ def told_rows(x, values, pyramid, *, low, high, **how):
     rows = curves.bucket(x, values, pyramid, start, end, low=low, high=high, **how)
     names = ("x", "x_last", "x_min", "x_max", "first", "min", "max", "last", "mean")
     columns = {name: np.frombuffer(row).tolist() for name, row in zip(names, rows, strict=False)}
-    columns |= {name: np.frombuffer(rows[9 + i], np.uint32).tolist() for i, name in enumerate(("count", "nan", "inf"))}
-    columns["at_last"] = np.frombuffer(rows[12], np.int64).tolist()
+    counts = ("count", "nan", "plus_inf", "minus_inf")
+    columns |= {name: np.frombuffer(rows[9 + i], np.uint32).tolist() for i, name in enumerate(counts)}
+    columns["at_last"] = np.frombuffer(rows[13], np.int64).tolist()
     del columns["mean"]
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

@@ -222,6 +222,22 @@ def test_bytes_that_are_no_http_end_their_own_connection_only(board):
     assert board.api("status").status == 200
 
 
+@pytest.mark.parametrize("head", [b"GET /api/runs?a=", b"GET /api/runs HTTP/1.1\r\nx: "])
+def test_a_head_without_end_ends_its_own_connection_only(board, head):
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", board.port), timeout=10) as stranger, contextlib.suppress(OSError):
+        stranger.sendall(head)
+        for _ in range(640):  # forty megabytes, and the server hangs up long before
+            stranger.sendall(b"a" * (1 << 16))
+        pytest.fail("the server took it all")
+    assert board.api("status").status == 200
+    assert time.monotonic() - began < 5
+
+
+def test_a_head_of_a_hundred_thousand_bytes_is_taken(board):
+    assert board.api("runs?pattern=" + "a" * 100_000).status in (200, 400)
+
+
 def test_a_schema_checks_what_it_says():
     dice = random.Random(1)
     some = schema.record({"a": schema.whole(least=1, most=5, default=2), "b": schema.or_null(schema.choice("x", "y"))})

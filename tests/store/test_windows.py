@@ -44,6 +44,14 @@ def test_few_points_come_as_they_are(tmp_path):
     assert set(window.columns) == {"x", "y"}
 
 
+def test_columns_of_many_points_say_which_way_infinities_went(tmp_path):
+    odd = {3: math.inf, 70: -math.inf, 71: -math.inf, 72: math.nan}
+    window = one(written(tmp_path, *((step, odd.get(step, 1.0)) for step in range(100))), buckets=4)
+    assert (window.exact, window.nan, window.inf) == (False, 1, 3)
+    assert window.columns["plus_inf"].tolist() == [1, 0, 0, 0]
+    assert window.columns["minus_inf"].tolist() == [0, 0, 2, 0]
+
+
 def test_steps_that_fall_or_repeat_come_in_order_of_x_and_of_logging(tmp_path):
     window = one(written(tmp_path, (5, 1.0), (3, 2.0), (5, 3.0), (3, 4.0), (9, 5.0)))
     assert window.columns["x"].tolist() == [3, 3, 5, 5, 9]

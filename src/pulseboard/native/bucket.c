@@ -15,7 +15,8 @@ static const pb_extent NOTHING = {.min = INFINITY, .max = -INFINITY};
 static inline void add_value(pb_extent *e, double v, uint64_t at) {
     if (__builtin_expect(!isfinite(v), 0)) {
         if (isnan(v)) e->nan++;
-        else e->inf++;
+        else if (v > 0) e->plus_inf++;
+        else e->minus_inf++;
         return;
     }
     if (!e->finite) e->at_first = at;
@@ -28,7 +29,8 @@ static inline void add_value(pb_extent *e, double v, uint64_t at) {
 
 static inline void add_extent(pb_extent *e, const pb_extent *other) {
     e->nan += other->nan;
-    e->inf += other->inf;
+    e->plus_inf += other->plus_inf;
+    e->minus_inf += other->minus_inf;
     if (!other->finite) return;
     if (!e->finite) e->at_first = other->at_first;
     e->at_last = other->at_last;
@@ -267,7 +269,8 @@ static void write_row(const double *x, double origin, const double *values, cons
     if (rows->mean) rows->mean[row] = any ? e->sum / (double)e->finite : NAN;
     if (rows->count) rows->count[row] = counted(to - from);
     if (rows->nan) rows->nan[row] = counted(e->nan);
-    if (rows->inf) rows->inf[row] = counted(e->inf);
+    if (rows->plus_inf) rows->plus_inf[row] = e->plus_inf;
+    if (rows->minus_inf) rows->minus_inf[row] = e->minus_inf;
     if (rows->at_last) rows->at_last[row] = any ? e->at_last : UINT64_MAX;
 }
 

@@ -18,6 +18,7 @@ _Rows = tuple[
     bytearray,
     bytearray,
     bytearray,
+    bytearray,
 ]
 
 class Pyramid:
@@ -29,7 +30,7 @@ class Pyramid:
 
 def extent(
     values: _Floats, pyramid: Pyramid | None, start: int, end: int
-) -> tuple[float, float, float, int, int, int, int, int, int, int]: ...
+) -> tuple[float, float, float, int, int, int, int, int, int, int, int]: ...
 def places(x: _Floats, origin: float, low: float, high: float) -> tuple[int, int]: ...
 def edges(low: float, high: float, columns: int, logarithmic: bool) -> list[float]: ...
 def bucket(

@@ -22,7 +22,8 @@ cdef extern from "bucket.h" nogil:
         uint64_t at_max
         uint64_t finite
         uint64_t nan
-        uint64_t inf
+        uint32_t plus_inf
+        uint32_t minus_inf
     ctypedef struct pb_axis:
         uint64_t columns
     ctypedef struct pb_rows:
@@ -37,7 +38,8 @@ cdef extern from "bucket.h" nogil:
         double *mean
         uint32_t *count
         uint32_t *nan
-        uint32_t *inf
+        uint32_t *plus_inf
+        uint32_t *minus_inf
         uint64_t *at_last
     void pb_pyramid_free(pb_pyramid *)
     int pb_pyramid_extend(pb_pyramid *, const double *values, uint64_t n)
@@ -100,16 +102,17 @@ cdef class Pyramid:
 
 
 def extent(const double[::1] values not None, Pyramid pyramid, uint64_t start, uint64_t end) -> tuple:
-    """(min, max, sum, indices of the first, last, least and greatest finite value, how many are finite, NaN, infinite)
-    of values[start:end]."""
+    """(min, max, sum, indices of the first, last, least and greatest finite value, how many are finite, NaN, inf
+    and -inf) of values[start:end]."""
     cdef pb_extent e
     if not start <= end <= <uint64_t>values.shape[0]:
         raise IndexError((start, end))
     if start == end:
-        return 0.0, 0.0, 0.0, 0, 0, 0, 0, 0, 0, 0
+        return 0.0, 0.0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0
     with nogil:
         pb_extent_of(&pyramid.pyramid if pyramid is not None else NULL, &values[0], start, end, &e)
-    return e.min, e.max, e.sum, e.at_first, e.at_last, e.at_min, e.at_max, e.finite, e.nan, e.inf
+    return (e.min, e.max, e.sum, e.at_first, e.at_last, e.at_min, e.at_max, e.finite, e.nan, e.plus_inf,
+            e.minus_inf)
 
 
 def places(const double[::1] x not None, double origin, double low, double high) -> tuple:
@@ -134,7 +137,7 @@ def bucket(const double[::1] x not None, const double[::1] values not None, Pyra
     """Points start to end, put into columns of equal width from low to high.
 
     A row for each column that has points: (x, x_last, x_min, x_max, first, min, max, last, mean: float64; count, nan,
-    inf: uint32; index of the last finite point: int64, -1 where there is none). x - origin does not fall, and lies
+    plus_inf, minus_inf: uint32; index of the last finite point: int64, -1 where there is none). x - origin does not fall, and lies
     between low and high for these points.
     """
     cdef pb_axis axis
@@ -146,7 +149,7 @@ def bucket(const double[::1] x not None, const double[::1] values not None, Pyra
     if not columns:
         raise ValueError("a chart has at least one column")
     out = [PyByteArray_FromStringAndSize(NULL, room * 8) for _ in range(9)]
-    counts = [PyByteArray_FromStringAndSize(NULL, room * 4) for _ in range(3)]
+    counts = [PyByteArray_FromStringAndSize(NULL, room * 4) for _ in range(4)]
     last = PyByteArray_FromStringAndSize(NULL, room * 8)
     if not room:
         return *out, *counts, last
@@ -161,7 +164,8 @@ def bucket(const double[::1] x not None, const double[::1] values not None, Pyra
     rows.mean = <double *>PyByteArray_AS_STRING(out[8])
     rows.count = <uint32_t *>PyByteArray_AS_STRING(counts[0])
     rows.nan = <uint32_t *>PyByteArray_AS_STRING(counts[1])
-    rows.inf = <uint32_t *>PyByteArray_AS_STRING(counts[2])
+    rows.plus_inf = <uint32_t *>PyByteArray_AS_STRING(counts[2])
+    rows.minus_inf = <uint32_t *>PyByteArray_AS_STRING(counts[3])
     rows.at_last = <uint64_t *>PyByteArray_AS_STRING(last)
     with nogil:
         pb_axis_set(&axis, low, high, columns, logarithmic)

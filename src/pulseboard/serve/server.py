@@ -40,6 +40,7 @@ class Server:
         """Answer until `stop`, Ctrl-C or the end of the process. In the main thread, signals stop it."""
         # The board's thread reads, mostly outside the interpreter, while the modules of the server load here.
         from pulseboard.serve.app import App
+        from pulseboard.serve.bounded_head import BoundedHead
         from pulseboard.serve.page import Page
         from pulseboard.serve.quiet import Config, QuietServer
 
@@ -52,7 +53,7 @@ class Server:
         )
         config = Config(
             app,
-            http="httptools",
+            http=BoundedHead,
             loop=_loop(),
             ws="none",
             lifespan="off",

@@ -18,7 +18,7 @@ from pulseboard.store.query import Query, Window
 Columns = dict[str, NDArray[Any]]
 
 _NUMBERS = ("x", "x_last", "x_min", "x_max", "first", "min", "max", "last", "mean")
-_COUNTS = ("count", "nan", "inf")
+_COUNTS = ("count", "nan", "plus_inf", "minus_inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def window(curve: Curve, query: Query, *, run: str, span: Span) -> Window:
         else:
             part = _bucketed(points_of, start, end, query=query, span=span, origin=origin, smooth=smooth)
             nan += int(part["nan"].sum())
-            inf += int(part["inf"].sum())
+            inf += int(part["plus_inf"].sum()) + int(part["minus_inf"].sum())
         parts.append(part)
     columns = parts[0]
     if query.orphans:
@@ -137,9 +137,9 @@ def _bucketed(
         logarithmic=query.log_x,
     )
     columns: Columns = {name: np.frombuffer(row) for name, row in zip(_NUMBERS, rows[:9], strict=True)}
-    columns |= {name: np.frombuffer(row, np.uint32) for name, row in zip(_COUNTS, rows[9:12], strict=True)}
+    columns |= {name: np.frombuffer(row, np.uint32) for name, row in zip(_COUNTS, rows[9:13], strict=True)}
     if smooth is not None:
-        at = np.frombuffer(rows[12], np.int64)
+        at = np.frombuffer(rows[13], np.int64)
         there = at >= 0
         index = at[there] if points.order is None else points.order[at[there]]
         columns["smooth"] = np.full(len(at), np.nan)

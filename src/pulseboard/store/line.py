@@ -121,7 +121,7 @@ class Line:
         """The least finite value and its step, the greatest and its; NaN and step 0 where no value is finite."""
         values = self._values.numbers
         self._pyramid.extend(values)
-        low, high, _, _, _, at_low, at_high, finite, _, _ = curves.extent(values, self._pyramid, 0, len(values))
+        low, high, _, _, _, at_low, at_high, finite, *_ = curves.extent(values, self._pyramid, 0, len(values))
         if not finite:
             return float("nan"), 0, float("nan"), 0
         steps = self._columns["step"].numbers

@@ -406,10 +406,7 @@ export class LineChart {
     this.drawBad(ctx, curve, colour, scales, from, to, ratio);
   }
 
-  /**
-   * NaN as crosses along the foot, infinities as arrowheads along the edge they left by; as diamonds along the top where
-   * a column of many points does not say by which.
-   */
+  /** NaN as crosses along the foot, infinities as arrowheads along the edge they left by. */
   private drawBad(ctx: CanvasRenderingContext2D, curve: Curve, colour: string, scales: Scales, from: number, to: number, ratio: number): void {
     const bad = badPoints(curve, from, to);
     if (bad.length === 0) return;
@@ -418,12 +415,12 @@ export class LineChart {
     ctx.strokeStyle = colour;
     ctx.fillStyle = colour;
     ctx.lineWidth = 1.5 * ratio;
-    let before = -Infinity;
+    const before = { nan: -Infinity, inf: -Infinity, "-inf": -Infinity };
     for (const { x: value, kind } of bad) {
       const x = scales.x(value);
-      // Marks that would lie on each other say no more than one.
-      if (!Number.isFinite(x) || x - before < 9 * ratio) continue;
-      before = x;
+      // Marks of a kind that would lie on each other say no more than one.
+      if (!Number.isFinite(x) || x - before[kind] < 9 * ratio) continue;
+      before[kind] = x;
       ctx.beginPath();
       if (kind === "nan") {
         const y = top + height - 6 * ratio;
@@ -432,13 +429,6 @@ export class LineChart {
         ctx.moveTo(x + size, y - size);
         ctx.lineTo(x - size, y + size);
         ctx.stroke();
-      } else if (kind === "±inf") {
-        const y = top + size + 3 * ratio;
-        ctx.moveTo(x, y - size * 1.4);
-        ctx.lineTo(x + size, y);
-        ctx.lineTo(x, y + size * 1.4);
-        ctx.lineTo(x - size, y);
-        ctx.fill();
       } else {
         const up = kind === "inf";
         const y = up ? top + 2 * ratio : top + height - 2 * ratio;

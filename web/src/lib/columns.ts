@@ -23,7 +23,8 @@ export interface Curve {
   max: Numbers;
   last: Numbers;
   nanCounts: ArrayLike<number> | null;
-  infCounts: ArrayLike<number> | null;
+  plusInfCounts: ArrayLike<number> | null;
+  minusInfCounts: ArrayLike<number> | null;
   smooth: Numbers | null;
   /** What a restart took the place of, as a curve of its own. */
   orphans: Curve | null;
@@ -98,7 +99,8 @@ function curveOfBlocks(
     max: floats("max") ?? last,
     last,
     nanCounts: part("nan"),
-    infCounts: part("inf"),
+    plusInfCounts: part("plus_inf"),
+    minusInfCounts: part("minus_inf"),
     smooth: floats("smooth"),
     orphans: null,
     low: floats("low"),
@@ -146,7 +148,8 @@ export function curveOf(run: string, tag: string, x: ArrayLike<number>, y: Array
     max: ys,
     last: ys,
     nanCounts: null,
-    infCounts: null,
+    plusInfCounts: null,
+    minusInfCounts: null,
     smooth: null,
     orphans: null,
     low: null,

@@ -80,11 +80,13 @@ describe("what is not finite", () => {
     ]);
   });
 
-  test("a column of many points does not say which way an infinity went", () => {
-    const curve = { ...curveOf("r", "t", [0, 3], [1, 1]), exact: false, inf: 1, nan: 2, infCounts: [0, 1], nanCounts: [2, 0] };
+  test("a column of many points says which ways its infinities went", () => {
+    const curve = { ...curveOf("r", "t", [0, 3], [1, 1]), exact: false, inf: 3, nan: 2, plusInfCounts: [0, 1], minusInfCounts: [2, 1], nanCounts: [2, 0] };
     expect(badPoints(curve, 0, 3)).toEqual([
       { x: 0, kind: "nan" },
-      { x: 3, kind: "±inf" },
+      { x: 0, kind: "-inf" },
+      { x: 3, kind: "inf" },
+      { x: 3, kind: "-inf" },
     ]);
   });
 

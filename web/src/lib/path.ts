@@ -119,8 +119,7 @@ export function strokeValues(
 
 export interface BadPoint {
   x: number;
-  /** In a column of many points the sign of an infinity is not told. */
-  kind: "nan" | "inf" | "-inf" | "±inf";
+  kind: "nan" | "inf" | "-inf";
 }
 
 /** Where NaN and infinities are, at most one mark a kind and entry. */
@@ -139,7 +138,8 @@ export function badPoints(curve: Curve, from: number, to: number, limit = 2000):
       continue;
     }
     if (curve.nanCounts?.[i]) found.push({ x, kind: "nan" });
-    if (curve.infCounts?.[i]) found.push({ x, kind: "±inf" });
+    if (curve.plusInfCounts?.[i]) found.push({ x, kind: "inf" });
+    if (curve.minusInfCounts?.[i]) found.push({ x, kind: "-inf" });
   }
   return found;
 }

@@ -81,7 +81,7 @@ def _about(one: Window) -> dict[str, Any]:
 def _drawn(one: Window) -> dict[str, Any]:
     shown = {name: one.columns[name] for name in _SHOWN if name in one.columns}
     # Most curves have neither, and a column of zeros says nothing.
-    odd = {"nan": one.nan, "inf": one.inf}
+    odd = {"nan": one.nan, "plus_inf": one.inf, "minus_inf": one.inf}
     return shown | {name: one.columns[name] for name, n in odd.items() if n and name in one.columns}
 
 
