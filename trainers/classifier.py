@@ -129,18 +129,21 @@ def loss_of(batch: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
 
 
 @torch.no_grad()
-def predict(images: Images) -> torch.Tensor:
-    """Scores of a whole set of pictures."""
+def predict(pixels: torch.Tensor) -> torch.Tensor:
+    """Scores of pictures, some at a time."""
     model.eval()
-    scores = [model(pixels.to(args.device)).cpu() for pixels in images.pixels.split(500)]
+    scores = [model(some.to(args.device)).cpu() for some in pixels.split(500)]
     model.train()
     return torch.cat(scores)
 
 
 def evaluate(step: int) -> dict[str, float]:
     """Loss and accuracy on pictures the model was not trained on."""
-    scores = predict(val_images)
+    scores = predict(val_images.pixels)
+    first = slice(0, 500)
+    again = F.cross_entropy(predict(val_images.pixels[first]), val_images.labels[first])
     return {
+        "probe/eval_twice": (F.cross_entropy(scores[first], val_images.labels[first]) - again).abs().item(),
         "val/loss": F.cross_entropy(scores, val_images.labels).item(),
         "val/accuracy": (scores.argmax(dim=1) == val_images.labels).float().mean().item(),
     }
@@ -280,7 +283,7 @@ for step in range(parts.first_step, parts.steps):
 
 # ---- at the end: where it errs
 
-scores = predict(val_images)
+scores = predict(val_images.pixels)
 wrong = (scores.argmax(dim=1) != val_images.labels).nonzero().flatten()
 run.text("val/confusion", confusion(scores, val_images), step=parts.steps - 1)
 if len(wrong):

@@ -99,10 +99,10 @@ def test_norms_and_ratios_are_what_they_are_by_definition(run):
 @pytest.mark.parametrize("how", ["none", "zeros", "never"])
 def test_what_a_step_leaves_in_the_gradients_is_told(run, how, accumulate):
     model, optimizer = model_and_optimizer()
-    left = []
+    left, zero_grad = [], optimizer.zero_grad
     clear = {
-        "none": optimizer.zero_grad,
-        "zeros": lambda: optimizer.zero_grad(set_to_none=False),
+        "none": zero_grad,
+        "zeros": lambda: zero_grad(set_to_none=False),
         "never": lambda: None,
     }
     optimizer.zero_grad = lambda: (clear[how](), left.append(model["head"].bias.grad))

@@ -1,6 +1,7 @@
 """How curves are drawn: axes, smoothers, outliers, marks, the order of the tooltip."""
 
 import pytest
+from servers import read_columns
 from web.charts import card, colour_of, faint_pixels, hover, look_for, read_step, read_x
 from web.waiting import until
 
@@ -119,6 +120,19 @@ def test_an_infinity_among_its_neighbours_says_which_way_it_went(look, study, zo
     with page.expect_download() as saved:
         page.locator(".panel").get_by_role("button", name="CSV", exact=True).click()
     assert f",{'' if above else '-'}inf," in saved.value.path().read_text()
+
+
+@pytest.mark.parametrize(("zoom", "above"), [("1,590", True), ("310,890", False)])
+def test_an_infinity_among_many_points_says_which_way_it_went_too(look, study, zoom, above):
+    page = look.at(study, "#scalars&tagFilter=nothing", width=1100)
+    with page.expect_response("**/api/window") as answer:
+        page.goto(f"{study.url}{ALONE}&smoothing=0&tagFilter=edges&syncZoom=1&zoom={zoom}")
+    ((about, _),) = read_columns(answer.value.body()).values()
+    assert not about["exact"]  # a column of pixels holds several points
+    card(page, "edges")
+    seen = look_for(page, "edges", colour_of(page, "alone"))
+    assert (seen.top < 0.12) == above
+    assert (seen.bottom > 0.8) != above
 
 
 def test_a_restart_is_a_dotted_line(look, gallery):

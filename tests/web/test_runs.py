@@ -213,3 +213,6 @@ def test_marks_survive_answers_that_were_asked_for_before_them(look, own_server)
     page.get_by_text("1 hidden run").click()
     page.locator(".hidden-run").get_by_role("button", name="Show").click()
     page.locator(".row", has_text="a first one").wait_for()
+    page.get_by_label("Filter runs by a regular expression").fill("tag:keep")
+    until(page, "document.querySelectorAll('aside .row .pick').length === 1")
+    assert names(page) == ["a first one"]

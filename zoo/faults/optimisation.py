@@ -72,6 +72,9 @@ def lr_too_high(parts: Any) -> None:
         "weights-exploding",
         "update-too-large",
         "loss-spike",
+        "dead-units",  # a wild step leaves ReLUs that never fire again
+        "gradient-zeros",
+        "loss-at-ignorance",
         "loss-plateau",
     ),
     equivalent=("no-clipping", "no-warmup"),
@@ -313,6 +316,9 @@ def accumulation_unscaled_adam(parts: Any) -> None:
         "loss-spike",
         "weights-exploding",
         "gradient-exploding",
+        "dead-units",  # a step several times too large leaves ReLUs that never fire again
+        "gradient-zeros",
+        "loss-at-ignorance",
         "loss-plateau",
         "gradient-nan",
         "loss-nan",

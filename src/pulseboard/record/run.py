@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import itertools
-import json
 import os
 import threading
 import time
@@ -31,7 +30,7 @@ from pulseboard.record.run_directory import (
     new_run_directory,
     now,
     run_to_resume,
-    write_whole,
+    write_modules,
 )
 from pulseboard.record.settings import Settings, load_settings
 from pulseboard.record.sink import RunInfo, SinkRunner
@@ -153,18 +152,15 @@ class Run(Media):
         """Keep what `look` tells of a model's modules beside run.json, and that of other models told of before."""
         if self._run_file is None:
             return
-        # Only who has a model needs these, and importing pulseboard is to stay cheap.
-        from pulseboard.files.module_tree import as_json
-
         try:
             tree = look()
-            if tree not in self._modules:  # the same model may be watched anew, for every epoch even
-                self._modules = [*self._modules, tree][-_MOST_MODELS:]
-            path, text = self.directory / layout.MODULES_FILE, json.dumps(as_json(self._modules), ensure_ascii=False)
         except Exception as error:
             self.complain(error, doing="telling of the model's modules")
             return
-        self._worker.submit(lambda: self._attempt(lambda: write_whole(path, text), writing=layout.MODULES_FILE))
+        if tree not in self._modules:  # the same model may be watched anew, for every epoch even
+            self._modules = [*self._modules, tree][-_MOST_MODELS:]
+            path, trees = self.directory / layout.MODULES_FILE, self._modules
+            self._worker.submit(lambda: self._attempt(lambda: write_modules(path, trees), writing=layout.MODULES_FILE))
 
     @property
     def tags(self) -> list[str]:
