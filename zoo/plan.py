@@ -50,11 +50,16 @@ class Specimen:
         """The run's directory."""
         return f"{self.base}-{self.fault}-{self.seed}"
 
+    @property
+    def _is_decoy(self) -> bool:
+        return self.fault != HEALTHY and all_faults()[self.fault].decoy
+
     def arguments(self, directory: str) -> list[str]:
         """The trainer's command line."""
         line = [*SIZES[self.base], PLACE[self.base], directory, "--seed", str(self.seed)]
         if self.aside:
-            styles = OTHERWISE[self.base]
+            # A decoy is healthy with the optimizer it was made for.
+            styles = [style for style in OTHERWISE[self.base] if "--optimizer" not in style or not self._is_decoy]
             line += styles[_pick(self.name, len(styles))]
         if self.fault != HEALTHY:
             line += ["--fault", self.fault, "--fault-strength", str(self.strength), "--fault-onset", str(self.onset)]

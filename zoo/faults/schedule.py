@@ -133,6 +133,8 @@ def noisy_small_batch(parts: Any) -> None:
     """Four rows a batch and a lower rate: a noisy loss, and nothing wrong with it."""
     healthy, lr_at = parts.batch, parts.lr_at
     rows = max(1, round(4 / parts.args.fault_strength))
-    parts.run.update_config(batch_size=rows, learning_rate=parts.run.config.get("learning_rate", 0) / 3)
+    # SGD's rate goes with the batch; Adam's with its root, or so.
+    less = parts.args.batch_size / rows if getattr(parts.args, "optimizer", "adamw") == "sgd" else 3
+    parts.run.update_config(batch_size=rows, learning_rate=parts.run.config.get("learning_rate", 0) / less)
     parts.batch = lambda step: tuple(part[:rows] for part in healthy(step))
-    parts.lr_at = lambda step: lr_at(step) / 3
+    parts.lr_at = lambda step: lr_at(step) / less

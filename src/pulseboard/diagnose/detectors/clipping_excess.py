@@ -35,7 +35,7 @@ def clipped_share(case: Case) -> tuple[int, int, str] | None:
 
 @detector(id="clipping-excess", reads="gradient.was_clipped|gradient.clipped|gradient.norm")
 def clipping_excess(case: Case) -> Iterator[Finding]:
-    """Harmful only where the optimizer does not divide by the gradient's size: a warning then, else info."""
+    """Harmful only where the optimizer does not divide by the gradient's size, and steps become a good deal smaller."""
     counted = clipped_share(case)
     if counted is None or counted[1] < 20:
         return
@@ -44,11 +44,23 @@ def clipping_excess(case: Case) -> Iterator[Finding]:
     if rate <= limit:
         return
     plain = case.context.adaptive is False
+    shrunk = _shrunk(case)
+    plain = plain and (shrunk is None or shrunk >= case.limit("clipping-excess", "shrunk"))
     yield case.finding(
         "clipping-excess",
         "warning" if plain else "info",
         tag,
         f"{clipped} of the last {of} points were clipped"
-        + (", and this optimizer makes smaller steps of it." if plain else "; Adam and its like hardly mind."),
+        + (", and this optimizer makes smaller steps of it." if plain else "; that costs this training little."),
         evidence=[Evidence(tag, "share of steps clipped, at least", rate, limit)],
     )
+
+
+def _shrunk(case: Case) -> float | None:
+    """How many times smaller clipping makes the usual gradient; None where nothing says it."""
+    norm, threshold = case.one("gradient.norm"), case.context.clip_norm
+    if norm is None or not threshold or norm is case.one("gradient.norm_after"):
+        return None
+    steps, values = norm.tail
+    values = values[(steps > case.warm_up_step) & np.isfinite(values)]
+    return float(np.median(values)) / threshold if len(values) >= 20 else None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
@@ -18,7 +21,7 @@ def loss_oscillating(case: Case) -> Iterator[Finding]:
     """A peak in the spectrum far above its surroundings; a warning where the swing is large."""
     loss = case.need("train.loss", points=96)
     steps, values = loss.points(most=2048)
-    later = steps > case.warm_up_step
+    later = _undisturbed(case, steps)
     rhythm = period(Points(steps[later], values[later]))
     if rhythm is None or rhythm.strength < case.limit("loss-oscillating", "strength"):
         return
@@ -38,3 +41,11 @@ def loss_oscillating(case: Case) -> Iterator[Finding]:
             Evidence(loss.tag, "swing as a share of the level", swing, case.limit("loss-oscillating", "swing")),
         ],
     )
+
+
+def _undisturbed(case: Case, steps: NDArray[Any]) -> NDArray[Any]:
+    """Which of the steps after warm-up lie in the longest stretch without a declared change: one bump is no rhythm."""
+    changes = [event.step for event in case.events if event.declared and event.step > case.warm_up_step]
+    bounds = [case.warm_up_step, *changes, int(steps[-1]) + 1]
+    stretches = [(steps > a) & (steps < b) for a, b in pairwise(bounds)]
+    return max(stretches, key=lambda inside: int(inside.sum()))
