@@ -57,7 +57,10 @@ def lr_jump(case: Case) -> Iterator[Finding]:
 def _begun_anew(values: Floats, leap: float) -> NDArray[np.bool_]:
     """Where the rate falls at once and then climbs back: a schedule that began from its first step again."""
     highest_after = np.maximum.accumulate(values[::-1])[::-1]
-    return (np.diff(values) < -leap) & (highest_after[1:] > values[1:] + leap)
+    change = np.diff(values)
+    # A late beginning falls less far than it climbs. What falls a little at every point is a schedule that swings.
+    at_once = change < -max(0.3 * leap, 8 * float(np.median(np.abs(change))))
+    return at_once & (highest_after[1:] > values[1:] + leap)
 
 
 def _is_warm_up(values: Floats, at: int) -> bool:
