@@ -18,7 +18,7 @@ sys.path.insert(0, str(TESTS))
 from playwright.sync_api import sync_playwright  # noqa: E402
 from servers import a_server, wait_for  # noqa: E402
 from web.conftest import FLAGS, chromium_path  # noqa: E402
-from web.page_logs import write_gallery  # noqa: E402
+from web.page_logs import write_gallery, write_watched  # noqa: E402
 
 TABS = [
     *("health", "scalars", "timeseries", "distributions", "histograms", "text"),
@@ -34,9 +34,13 @@ def main() -> None:
     directory = Path(sys.argv[1] if len(sys.argv) > 1 else TESTS.parent / "docs/screenshots")
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as driver:
-        logs = write_gallery(Path(scratch) / "runs", graph=True)
+        logs = write_gallery(Path(scratch) / "runs")
+        write_watched(Path(scratch) / "watched")
         browser = driver.chromium.launch(executable_path=chromium_path(), args=FLAGS)
-        with a_server(logs, Path(scratch)) as server:
+        with (
+            a_server(logs, Path(scratch)) as server,
+            a_server(Path(scratch) / "watched", Path(scratch) / "home") as watched,
+        ):
             wait_for(lambda: not server.api("diagnosis").json["pending"], secs=60)
             for theme in ("light", "dark"):
                 for size, (width, height) in SIZES.items():
@@ -45,7 +49,7 @@ def main() -> None:
                     page.goto(f"{server.url}#scalars")
                     page.wait_for_selector("article canvas")
                     for tab in TABS:
-                        page.goto(f"{server.url}#{tab}")
+                        page.goto(f"{watched.url if tab == 'graph' else server.url}#{tab}")
                         page.wait_for_timeout(1800)
                         path = directory / f"{tab}-{size}-{theme}.png"
                         _save(page.screenshot(), path)

@@ -12,7 +12,7 @@ test("tags stand in groups by prefix, machine last, bare ones first", () => {
 });
 
 test("tags of the machine are known by their names", () => {
-  expect(["gpu/0/utilization", "perf/mfu", "train/tokens_per_sec", "system/cpu"].every(isSystemTag)).toBe(true);
+  expect(["gpu/0/utilization", "perf/mfu", "train/tokens_per_sec", "system/cpu", "pulseboard/overhead"].every(isSystemTag)).toBe(true);
   expect(["train/loss", "val/perplexity", "timeline"].some(isSystemTag)).toBe(false);
 });
 

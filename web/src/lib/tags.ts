@@ -57,7 +57,7 @@ function byDecimals(a: string, b: string): number {
   return left.length - right.length;
 }
 
-const SYSTEM = /^(system|sys|gpu|cpu|memory|perf|performance|throughput|hardware|disk|network|time|timing|speed)[/_.]|tokens?_per_sec|samples?_per_sec|it(er)?s?_per_sec|step_time|\bmfu\b/i;
+const SYSTEM = /^(pulseboard|system|sys|gpu|cpu|memory|perf|performance|throughput|hardware|disk|network|time|timing|speed)[/_.]|tokens?_per_sec|samples?_per_sec|it(er)?s?_per_sec|step_time|\bmfu\b/i;
 
 /** Whether a tag speaks of the machine rather than of the model. */
 export function isSystemTag(tag: string): boolean {

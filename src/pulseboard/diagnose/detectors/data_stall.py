@@ -13,7 +13,7 @@ from pulseboard.diagnose.detector import detector
 
 @detector(id="data-stall", reads=("time.data", "time.step"))
 def data_stall(case: Case) -> Iterator[Finding]:
-    """The share of a step spent waiting: its median after warm-up, or of the last quarter where that is most of a step."""
+    """The share of a step spent waiting: its median after warm-up, or of the last quarter where it is most of it."""
     data, step = case.need("time.data", points=5), case.need("time.step", points=5)
     steps, waits = data.points(most=512)
     later = steps > case.warm_up_step
