@@ -150,4 +150,4 @@ def test_a_new_head_makes_the_loss_jump_at_its_step_and_the_config_says_when(tmp
     ours, theirs = values(found, "train/loss"), values(healthy, "train/loss")
     np.testing.assert_allclose(ours[:16], theirs[:16], rtol=1e-4)
     assert abs(ours[16] - theirs[16]) > 0.05
-    assert found.config["phases"] == [{"step": 15, "what": "the last layer is made anew"}]
+    assert found.config["declared_changes"] == [{"step": 15, "what": "the last layer is made anew"}]
