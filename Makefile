@@ -46,7 +46,8 @@ browser:
 	  echo "There is no chromium here, and it cannot be installed: the page's tests will be skipped." >&2
 
 test: check page browser $(VENV)/.dev  ## what CI runs: the checks, then the tests
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	@# In the order of directories: by the number of their tests, the files with the longest tests would come last.
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/ruff format --check .

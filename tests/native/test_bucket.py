@@ -99,16 +99,12 @@ def plain_rows(x, values, *, origin, low, high, columns, logarithmic):
     for k in sorted(of_column):
         chosen = of_column[k]
         finite = [i for i in chosen if math.isfinite(values[i])]
-        row = {"x": x[chosen[0]] - origin, "x_last": x[chosen[-1]] - origin, "count": len(chosen)}
+        row = {"x": x[chosen[0]] - origin, "count": len(chosen)}
         row["nan"] = sum(math.isnan(values[i]) for i in chosen)
         row["plus_inf"] = sum(values[i] == math.inf for i in chosen)
         row["minus_inf"] = sum(values[i] == -math.inf for i in chosen)
-        least = min(finite, key=lambda i: values[i], default=None)
-        most = max(finite, key=lambda i: values[i], default=None)
-        row["x_min"] = x[least] - origin if finite else math.nan
-        row["x_max"] = x[most] - origin if finite else math.nan
-        row["min"] = values[least] if finite else math.nan
-        row["max"] = values[most] if finite else math.nan
+        row["min"] = min(values[finite], default=math.nan)
+        row["max"] = max(values[finite], default=math.nan)
         row["first"] = values[finite[0]] if finite else math.nan
         row["last"] = values[finite[-1]] if finite else math.nan
         row["at_last"] = finite[-1] if finite else -1
@@ -118,13 +114,10 @@ def plain_rows(x, values, *, origin, low, high, columns, logarithmic):
 
 def told_rows(x, values, pyramid, *, low, high, **how):
     start, end = curves.places(x, how["origin"], low, high)
-    rows = curves.bucket(x, values, pyramid, start, end, low=low, high=high, **how)
-    names = ("x", "x_last", "x_min", "x_max", "first", "min", "max", "last", "mean")
-    columns = {name: np.frombuffer(row).tolist() for name, row in zip(names, rows, strict=False)}
-    counts = ("count", "nan", "plus_inf", "minus_inf")
-    columns |= {name: np.frombuffer(rows[9 + i], np.uint32).tolist() for i, name in enumerate(counts)}
-    columns["at_last"] = np.frombuffer(rows[13], np.int64).tolist()
-    del columns["mean"]
+    types = {"at_last": np.int64} | dict.fromkeys(("count", "nan", "plus_inf", "minus_inf"), np.uint32)
+    names = ("x", "first", "min", "max", "last", *types)
+    rows = curves.bucket(x, values, pyramid, start, end, low=low, high=high, names=names, **how)
+    columns = {name: np.frombuffer(row, types.get(name, np.float64)).tolist() for name, row in rows.items()}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
@@ -155,9 +148,8 @@ def test_columns_hold_what_plain_code_puts_into_them(data, points, columns, begi
 
 
 def test_the_first_point_with_the_least_value_is_where_the_minimum_stands():
-    x, values = np.arange(8.0), np.array([3.0, 1, 1, 2, 5, 5, 0, 0])
-    [row] = told_rows(x, values, None, origin=0.0, low=0.0, high=7.0, columns=1, logarithmic=False)
-    assert (row["x_min"], row["x_max"]) == (6, 4)
+    values = np.array([3.0, 1, 1, 2, 5, 5, 0, 0])
+    assert curves.extent(values, None, 0, 8)[5:7] == (6, 4)
 
 
 def test_points_that_all_have_one_x_are_one_column():
@@ -177,10 +169,9 @@ def test_the_means_of_columns_are_of_their_finite_values():
     values[::3] = math.nan
     pyramid = Pyramid()
     pyramid.extend(values)
-    rows = curves.bucket(
-        x, values, pyramid, 0, len(x), origin=0.0, low=0.0, high=9_999.0, columns=10, logarithmic=False
-    )
-    assert np.frombuffer(rows[8]) == pytest.approx(np.nanmean(values.reshape(10, 1000), axis=1))
+    how = {"origin": 0.0, "low": 0.0, "high": 9_999.0, "columns": 10, "logarithmic": False}
+    rows = curves.bucket(x, values, pyramid, 0, len(x), names=["mean"], **how)
+    assert np.frombuffer(rows["mean"]) == pytest.approx(np.nanmean(values.reshape(10, 1000), axis=1))
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=50), st.floats(-100, 100))
@@ -195,8 +186,9 @@ def test_places_are_those_of_a_binary_search(numbers, bound):
 
 
 def test_a_range_outside_the_series_is_refused():
+    how = {"origin": 0.0, "low": 0.0, "high": 1.0, "columns": 1, "logarithmic": False, "names": ["x"]}
     with pytest.raises(IndexError):
-        curves.bucket(np.zeros(3), np.zeros(3), None, 0, 4, origin=0.0, low=0.0, high=1.0, columns=1, logarithmic=False)
+        curves.bucket(np.zeros(3), np.zeros(3), None, 0, 4, **how)
 
 
 # ---- smoothing

@@ -120,7 +120,8 @@ def test_a_spike_of_one_step_is_in_sight_at_any_width(tmp_path):
     for buckets in (1, 10, 333, 1000):
         columns = one(store, buckets=buckets).columns
         assert columns["max"].max() == 9
-        assert columns["x_max"][columns["max"].argmax()] == 31_234
+        assert columns["x"][columns["max"].argmax()] <= 31_234
+        assert (columns["max"] > 0).sum() == 1
 
 
 def test_zooming_in_ends_at_the_points(tmp_path):
@@ -216,7 +217,8 @@ def test_smoothing_goes_by_the_order_of_logging_at_full_resolution(tmp_path):
     store = written(tmp_path, *zip(steps.tolist(), values.tolist(), strict=True))
     by_step = dict(zip(steps.tolist(), tensorboards(values.tolist(), 0.6), strict=True))
     columns = one(store, buckets=100, smoothing=Smoothing("debiased", 0.6)).columns
-    assert columns["smooth"].tolist() == pytest.approx([by_step[int(x)] for x in columns["x_last"]])
+    ends = [int(x) - 1 for x in columns["x"][1:]] + [4999]  # every step is there, so a column ends before the next begins
+    assert columns["smooth"].tolist() == pytest.approx([by_step[step] for step in ends])
 
 
 def test_a_gap_in_time_makes_time_weighted_smoothing_forget(tmp_path):

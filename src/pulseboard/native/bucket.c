@@ -66,8 +66,9 @@ static inline two most(two v, two w) {
 #endif
 }
 
-/* Where all values are finite, which they nearly always are. 0, and nothing done, where they are not. */
-static int add_finite(pb_extent *e, const double *values, uint64_t from, uint64_t to) {
+/* Where all values are finite, which they nearly always are. 0, and nothing done, where they are not. Without `places`
+ * at_min and at_max are not looked for. */
+static inline int add_finite(pb_extent *e, const double *values, uint64_t from, uint64_t to, int places) {
     /* Two of each, so that one does not wait for the other. */
     two low = {INFINITY, INFINITY}, high = -low, total = {0, 0}, wrong = {0, 0};
     two low2 = low, high2 = high, total2 = total, wrong2 = wrong;
@@ -98,14 +99,18 @@ static int add_finite(pb_extent *e, const double *values, uint64_t from, uint64_
     }
     if (nothing != 0) return 0;
     if (min < e->min) {
-        for (i = from; values[i] != min;) i++;
         e->min = min;
-        e->at_min = i;
+        if (places) {
+            for (i = from; values[i] != min;) i++;
+            e->at_min = i;
+        }
     }
     if (max > e->max) {
-        for (i = from; values[i] != max;) i++;
         e->max = max;
-        e->at_max = i;
+        if (places) {
+            for (i = from; values[i] != max;) i++;
+            e->at_max = i;
+        }
     }
     if (!e->finite) e->at_first = from;
     e->at_last = to - 1;
@@ -114,8 +119,8 @@ static int add_finite(pb_extent *e, const double *values, uint64_t from, uint64_
     return 1;
 }
 
-static void add_values(pb_extent *e, const double *values, uint64_t from, uint64_t to) {
-    if (from >= to || add_finite(e, values, from, to)) return;
+static inline void add_values(pb_extent *e, const double *values, uint64_t from, uint64_t to, int places) {
+    if (from >= to || add_finite(e, values, from, to, places)) return;
     for (uint64_t i = from; i < to; i++) add_value(e, values[i], i);
 }
 
@@ -145,7 +150,7 @@ int pb_pyramid_extend(pb_pyramid *p, const double *values, uint64_t n) {
     whole = n / PB_FAN;
     for (uint64_t i = p->level_n[0]; i < whole; i++) {
         pb_extent e = NOTHING;
-        add_values(&e, values, i * PB_FAN, (i + 1) * PB_FAN);
+        add_values(&e, values, i * PB_FAN, (i + 1) * PB_FAN, 1);
         p->level[0][i] = e;
     }
     if (whole > p->level_n[0]) p->level_n[0] = whole;
@@ -179,17 +184,22 @@ static void add_blocks(const pb_pyramid *p, int k, uint64_t from, uint64_t to, p
     for (uint64_t i = from; i < to; i++) add_extent(e, &p->level[k][i]);
 }
 
-void pb_extent_of(const pb_pyramid *p, const double *values, uint64_t from, uint64_t to, pb_extent *out) {
+static inline void extent_of(const pb_pyramid *p, const double *values, uint64_t from, uint64_t to, int places,
+                             pb_extent *out) {
     *out = NOTHING;
     uint64_t first = (from + PB_FAN - 1) / PB_FAN, end = to / PB_FAN;
     if (p && end > p->level_n[0]) end = p->level_n[0];
     if (!p || first >= end) {
-        add_values(out, values, from, to);
+        add_values(out, values, from, to, places);
         return;
     }
-    add_values(out, values, from, first * PB_FAN);
+    add_values(out, values, from, first * PB_FAN, places);
     add_blocks(p, 0, first, end, out);
-    add_values(out, values, end * PB_FAN, to);
+    add_values(out, values, end * PB_FAN, to, places);
+}
+
+void pb_extent_of(const pb_pyramid *p, const double *values, uint64_t from, uint64_t to, pb_extent *out) {
+    extent_of(p, values, from, to, 1, out);
 }
 
 /* ---------- columns */
@@ -255,19 +265,15 @@ static inline uint32_t counted(uint64_t n) {
     return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-static void write_row(const double *x, double origin, const double *values, const pb_extent *e, uint64_t from,
-                      uint64_t to, pb_rows *rows, uint64_t row) {
+static void write_row(double x, const double *values, const pb_extent *e, uint64_t points, pb_rows *rows, uint64_t row) {
     int any = e->finite != 0;
-    rows->x[row] = x[from] - origin;
-    if (rows->x_last) rows->x_last[row] = x[to - 1] - origin;
-    if (rows->x_min) rows->x_min[row] = any ? x[e->at_min] - origin : NAN;
-    if (rows->x_max) rows->x_max[row] = any ? x[e->at_max] - origin : NAN;
+    if (rows->x) rows->x[row] = x;
     if (rows->first) rows->first[row] = any ? values[e->at_first] : NAN;
     if (rows->min) rows->min[row] = any ? e->min : NAN;
     if (rows->max) rows->max[row] = any ? e->max : NAN;
     if (rows->last) rows->last[row] = any ? values[e->at_last] : NAN;
     if (rows->mean) rows->mean[row] = any ? e->sum / (double)e->finite : NAN;
-    if (rows->count) rows->count[row] = counted(to - from);
+    if (rows->count) rows->count[row] = counted(points);
     if (rows->nan) rows->nan[row] = counted(e->nan);
     if (rows->plus_inf) rows->plus_inf[row] = e->plus_inf;
     if (rows->minus_inf) rows->minus_inf[row] = e->minus_inf;
@@ -283,8 +289,8 @@ uint64_t pb_bucket(const pb_axis *a, const double *x, double origin, const doubl
         uint64_t guess = width < to - from ? from + (width ? width : 1) : to;
         uint64_t end = k + 1 >= a->columns ? to : pb_place(x, origin, from + 1, to, guess, pb_axis_edge(a, k + 1), 0);
         pb_extent e;
-        pb_extent_of(p, values, from, end, &e);
-        write_row(x, origin, values, &e, from, end, rows, row++);
+        extent_of(p, values, from, end, 0, &e);
+        write_row(x[from] - origin, values, &e, end - from, rows, row++);
         width = end - from;
         from = end;
     }

@@ -46,9 +46,9 @@ typedef struct { double low, high, log_low, log_high; uint64_t columns; int loga
 void pb_axis_set(pb_axis *a, double low, double high, uint64_t columns, int logarithmic);
 double pb_axis_edge(const pb_axis *a, uint64_t k);
 
-/* Rows to write to, room for one a column each; any but `x` may be NULL. */
+/* Rows to write to, room for one a column each; NULL for what is not asked for. */
 typedef struct {
-    double *x, *x_last, *x_min, *x_max, *first, *min, *max, *last, *mean;
+    double *x, *first, *min, *max, *last, *mean;
     uint32_t *count, *nan, *plus_inf, *minus_inf;
     uint64_t *at_last;             /* of the last finite point; UINT64_MAX where there is none */
 } pb_rows;

@@ -1,25 +1,10 @@
 """Types of the kernel's face for charts; curves.pyx says what each does."""
 
+from collections.abc import Iterable
 from typing import Any
 
 # Any contiguous buffer of float64: a numpy array, an array.array, a memoryview.
 _Floats = Any
-_Rows = tuple[
-    bytearray,
-    bytearray,
-    bytearray,
-    bytearray,
-    bytearray,
-    bytearray,
-    bytearray,
-    bytearray,
-    bytearray,
-    bytearray,
-    bytearray,
-    bytearray,
-    bytearray,
-    bytearray,
-]
 
 class Pyramid:
     def extend(self, values: _Floats) -> None: ...
@@ -45,7 +30,8 @@ def bucket(
     high: float,
     columns: int,
     logarithmic: bool,
-) -> _Rows: ...
+    names: Iterable[str],
+) -> dict[str, bytearray]: ...
 def smooth_debiased(
     values: _Floats, weight: float, out: _Floats, state: tuple[float, int] = ...
 ) -> tuple[float, int]: ...

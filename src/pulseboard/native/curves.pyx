@@ -28,9 +28,6 @@ cdef extern from "bucket.h" nogil:
         uint64_t columns
     ctypedef struct pb_rows:
         double *x
-        double *x_last
-        double *x_min
-        double *x_max
         double *first
         double *min
         double *max
@@ -133,12 +130,12 @@ def edges(double low, double high, uint64_t columns, bint logarithmic) -> list:
 
 
 def bucket(const double[::1] x not None, const double[::1] values not None, Pyramid pyramid, uint64_t start,
-           uint64_t end, *, double origin, double low, double high, uint64_t columns, bint logarithmic) -> tuple:
-    """Points start to end, put into columns of equal width from low to high.
+           uint64_t end, *, double origin, double low, double high, uint64_t columns, bint logarithmic, names) -> dict:
+    """Points start to end, put into columns of equal width from low to high: of each column that has points, what is named.
 
-    A row for each column that has points: (x, x_last, x_min, x_max, first, min, max, last, mean: float64; count, nan,
-    plus_inf, minus_inf: uint32; index of the last finite point: int64, -1 where there is none). x - origin does not fall, and lies
-    between low and high for these points.
+    `x` of its first point; `first`, `min`, `max`, `last` and `mean` of its finite values (float64); `count`, `nan`,
+    `plus_inf`, `minus_inf` (uint32); `at_last`, the index of its last finite point, -1 where there is none (int64).
+    x - origin does not fall, and lies between low and high for these points.
     """
     cdef pb_axis axis
     cdef pb_rows rows
@@ -148,34 +145,39 @@ def bucket(const double[::1] x not None, const double[::1] values not None, Pyra
         raise IndexError((start, end))
     if not columns:
         raise ValueError("a chart has at least one column")
-    out = [PyByteArray_FromStringAndSize(NULL, room * 8) for _ in range(9)]
-    counts = [PyByteArray_FromStringAndSize(NULL, room * 4) for _ in range(4)]
-    last = PyByteArray_FromStringAndSize(NULL, room * 8)
+    cdef dict out = {name: PyByteArray_FromStringAndSize(NULL, room * _ITEM_BYTES[name]) for name in names}
     if not room:
-        return *out, *counts, last
-    rows.x = <double *>PyByteArray_AS_STRING(out[0])
-    rows.x_last = <double *>PyByteArray_AS_STRING(out[1])
-    rows.x_min = <double *>PyByteArray_AS_STRING(out[2])
-    rows.x_max = <double *>PyByteArray_AS_STRING(out[3])
-    rows.first = <double *>PyByteArray_AS_STRING(out[4])
-    rows.min = <double *>PyByteArray_AS_STRING(out[5])
-    rows.max = <double *>PyByteArray_AS_STRING(out[6])
-    rows.last = <double *>PyByteArray_AS_STRING(out[7])
-    rows.mean = <double *>PyByteArray_AS_STRING(out[8])
-    rows.count = <uint32_t *>PyByteArray_AS_STRING(counts[0])
-    rows.nan = <uint32_t *>PyByteArray_AS_STRING(counts[1])
-    rows.plus_inf = <uint32_t *>PyByteArray_AS_STRING(counts[2])
-    rows.minus_inf = <uint32_t *>PyByteArray_AS_STRING(counts[3])
-    rows.at_last = <uint64_t *>PyByteArray_AS_STRING(last)
+        return out
+    rows.x = <double *>_row(out, "x")
+    rows.first = <double *>_row(out, "first")
+    rows.min = <double *>_row(out, "min")
+    rows.max = <double *>_row(out, "max")
+    rows.last = <double *>_row(out, "last")
+    rows.mean = <double *>_row(out, "mean")
+    rows.count = <uint32_t *>_row(out, "count")
+    rows.nan = <uint32_t *>_row(out, "nan")
+    rows.plus_inf = <uint32_t *>_row(out, "plus_inf")
+    rows.minus_inf = <uint32_t *>_row(out, "minus_inf")
+    rows.at_last = <uint64_t *>_row(out, "at_last")
     with nogil:
         pb_axis_set(&axis, low, high, columns, logarithmic)
         n = pb_bucket(&axis, &x[0], origin, &values[0], &pyramid.pyramid if pyramid is not None else NULL, start, end,
                       &rows)
-    for column in (*out, last):
-        del column[n * 8:]
-    for column in counts:
-        del column[n * 4:]
-    return *out, *counts, last
+    for name, row in out.items():
+        del row[n * _ITEM_BYTES[name]:]
+    return out
+
+
+_ITEM_BYTES = {
+    **dict.fromkeys(("x", "first", "min", "max", "last", "mean", "at_last"), 8),
+    **dict.fromkeys(("count", "nan", "plus_inf", "minus_inf"), 4),
+}
+
+
+cdef void *_row(dict rows, str name):
+    """Where to write the row; NULL where it is not asked for."""
+    row = rows.get(name)
+    return PyByteArray_AS_STRING(row) if row is not None else NULL
 
 
 def smooth_debiased(const double[::1] values not None, double weight, double[::1] out not None,

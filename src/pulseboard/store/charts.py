@@ -17,7 +17,7 @@ from pulseboard.store.query import Query, Window
 
 Columns = dict[str, NDArray[Any]]
 
-_NUMBERS = ("x", "x_last", "x_min", "x_max", "first", "min", "max", "last", "mean")
+_NUMBERS = ("x", "first", "min", "max", "last")
 _COUNTS = ("count", "nan", "plus_inf", "minus_inf")
 
 
@@ -135,11 +135,12 @@ def _bucketed(
         high=span.high,
         columns=query.buckets,
         logarithmic=query.log_x,
+        names=(*_NUMBERS, *_COUNTS, *(("at_last",) if smooth is not None else ())),
     )
-    columns: Columns = {name: np.frombuffer(row) for name, row in zip(_NUMBERS, rows[:9], strict=True)}
-    columns |= {name: np.frombuffer(row, np.uint32) for name, row in zip(_COUNTS, rows[9:13], strict=True)}
+    columns: Columns = {name: np.frombuffer(rows[name]) for name in _NUMBERS}
+    columns |= {name: np.frombuffer(rows[name], np.uint32) for name in _COUNTS}
     if smooth is not None:
-        at = np.frombuffer(rows[13], np.int64)
+        at = np.frombuffer(rows["at_last"], np.int64)
         there = at >= 0
         index = at[there] if points.order is None else points.order[at[there]]
         columns["smooth"] = np.full(len(at), np.nan)

@@ -144,8 +144,9 @@ def _by_columns(found: Sequence[Curve], query: GroupQuery, span: Span) -> tuple[
                 high=span.high,
                 columns=query.buckets,
                 logarithmic=query.log_x,
+                names=("x", "min", "max", "mean"),
             )
-            x, least, greatest, mean = (np.frombuffer(rows[k]) for k in (0, 5, 6, 8))
+            x, least, greatest, mean = map(np.frombuffer, rows.values())
             at = np.clip(np.searchsorted(edges, x, "right") - 1, 0, len(middles) - 1)
             levels[i, at], lows[i, at], highs[i, at] = mean, least, greatest
             empty = np.ones(len(middles), np.bool_)

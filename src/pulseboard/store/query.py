@@ -103,9 +103,9 @@ class Window:
     """One tag of one run, ready to draw.
 
     Exact: `x` and `y`, every point of the range, sorted by x (points of equal x as they were logged).
-    Otherwise a row for each column of pixels that has points: `x` and `x_last` of its first and last point; `first`,
-    `min`, `max`, `last` and `mean` of its finite values (NaN where it has none); `x_min` and `x_max`, where the least
-    and the greatest stand; `count` of all its points, and how many of them are `nan`, `plus_inf` and `minus_inf`.
+    Otherwise a row for each column of pixels that has points: `x` of its first point; `first`, `min`,
+    `max` and `last` of its finite values (NaN where it has none); `count` of all its points, and how many of them are
+    `nan`, `plus_inf` and `minus_inf`.
     With smoothing, `smooth` at each point, or at the last finite point of each column.
     With orphans, `orphan`: 1 in rows of orphaned points, which come after all others.
     Numbers are float64, counts and `orphan` uint32.

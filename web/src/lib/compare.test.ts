@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { differences, incompleteBeta, siblingsOf, verdictOf, welch } from "./compare";
+import { differences, incompleteBeta, repetitionOf, siblingsOf, verdictOf, welch } from "./compare";
 
 describe("beyond the noise of seeds", () => {
   test("Welch's p is that of the tables", () => {
@@ -13,6 +13,14 @@ describe("beyond the noise of seeds", () => {
     expect(verdictOf([1, 1.1, 0.9], [5, 5.2, 4.9]).kind).toBe("beyond");
     expect(verdictOf([1, 2, 3], [1.5, 2.5, 3.2]).kind).toBe("within");
     expect(verdictOf([1], [9, 9]).kind).toBe("unknown");
+  });
+
+  test("a repetition is judged by the scatter of the others", () => {
+    expect(repetitionOf(1.6, [0.5, 0.52, 0.54])).toMatchObject({ kind: "beyond", seeds: [3, 1] });
+    expect(repetitionOf(0.56, [0.5, 0.52, 0.54]).kind).toBe("within");
+    // t = 4 with 2 degrees of freedom: 2 * scipy.stats.t.sf(4, 2)
+    expect(repetitionOf(2 + 4 * Math.sqrt(4 / 3), [1, 2, 3]).p).toBeCloseTo(0.057190958417, 9);
+    expect(repetitionOf(9, [1]).kind).toBe("unknown");
   });
 
   test("runs that differ in the seed alone are siblings", () => {

@@ -35,6 +35,16 @@ export function verdictOf(a: number[], b: number[], level = 0.05): Verdict {
   return { kind: p < level ? "beyond" : "within", difference, p, seeds };
 }
 
+/** Whether one repetition stands apart from the others of its own experiment; the difference is from their mean. */
+export function repetitionOf(one: number, others: number[], level = 0.05): Verdict {
+  const rest = others.filter(Number.isFinite);
+  const difference = one - mean(rest);
+  const seeds: [number, number] = [rest.length, 1];
+  if (rest.length < 2 || !Number.isFinite(one)) return { kind: "unknown", difference, p: null, seeds };
+  const p = twoSided(difference, variance(rest) * (1 + 1 / rest.length), rest.length - 1);
+  return { kind: p < level ? "beyond" : "within", difference, p, seeds };
+}
+
 function mean(values: number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
@@ -47,11 +57,13 @@ function variance(values: number[]): number {
 /** The two-sided p value of Welch's t test. */
 export function welch(a: number[], b: number[]): number {
   const [va, vb] = [variance(a) / a.length, variance(b) / b.length];
-  const gap = Math.abs(mean(a) - mean(b));
-  if (va + vb === 0) return gap === 0 ? 1 : 0;
-  const t = gap / Math.sqrt(va + vb);
-  const freedom = (va + vb) ** 2 / (va ** 2 / (a.length - 1) + vb ** 2 / (b.length - 1));
-  return incompleteBeta(freedom / 2, 0.5, freedom / (freedom + t * t));
+  return twoSided(mean(a) - mean(b), va + vb, (va + vb) ** 2 / (va ** 2 / (a.length - 1) + vb ** 2 / (b.length - 1)));
+}
+
+/** How likely Student's t is to be this far from 0, for a gap and the variance of it. */
+function twoSided(gap: number, spread: number, freedom: number): number {
+  if (spread === 0) return gap === 0 ? 1 : 0;
+  return incompleteBeta(freedom / 2, 0.5, freedom / (freedom + gap ** 2 / spread));
 }
 
 /** The regularised incomplete beta function, by its continued fraction (Lentz). */

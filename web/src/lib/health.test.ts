@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Finding, RunReport, RunSummary } from "./api";
 import { countStatuses, limitsOf, patientOf, triage } from "./health";
-import { stretchesByTag, tagsOf, titleOf } from "./stretch";
+import { stretchesByTag, tagsOf, titleOf, wordsOf } from "./stretch";
 
 const finding = (slug: string, severity: Finding["severity"], more: Partial<Finding> = {}): Finding => ({
   slug,
@@ -67,5 +67,6 @@ describe("telling trouble", () => {
     expect(limitsOf(one, "a")).toEqual([2]);
     expect(tagsOf(one)).toEqual(["train/loss", "a", "b"]);
     expect(titleOf("loss-spike")).toBe("Loss spike");
+    expect([titleOf("lr-too-high"), wordsOf("gradient-nan")]).toEqual(["LR too high", "gradient NaN"]);
   });
 });

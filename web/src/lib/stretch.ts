@@ -80,8 +80,15 @@ export function tagsOf(finding: Finding): string[] {
   return [...new Set(tags.filter((tag): tag is string => Boolean(tag)))];
 }
 
-/** A slug as words: `loss-spike` is "Loss spike". */
+const SPELLINGS: Record<string, string> = { lr: "LR", nan: "NaN", oom: "OOM", gpu: "GPU", ema: "EMA", fp16: "FP16", moe: "MoE", kl: "KL", io: "I/O" };
+
+/** A slug as words, for use within a sentence: `loss-nan` is "loss NaN". */
+export function wordsOf(slug: string): string {
+  return slug.split(/[-_]/).map((word) => SPELLINGS[word] ?? word).join(" ");
+}
+
+/** A slug as a title: `loss-spike` is "Loss spike". */
 export function titleOf(slug: string): string {
-  const words = slug.replaceAll("-", " ").replaceAll("_", " ");
+  const words = wordsOf(slug);
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
