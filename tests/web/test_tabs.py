@@ -54,6 +54,29 @@ def test_histograms_are_ridges_and_the_pointer_reads_a_bucket(look, gallery):
     assert painted(page, "article canvas")
 
 
+@pytest.mark.parametrize("tab", ["histograms", "distributions"])
+def test_of_many_histograms_only_those_in_view_are_loaded(look, tmp_path, tab):
+    with SummaryWriter(tmp_path / "runs" / "run") as writer:
+        for step in range(3):
+            for layer in range(300):
+                writer.add_histogram(f"weights/layer{layer:03}", [0.0, 1.0, float(layer + step)], step)
+    with a_server(tmp_path / "runs", tmp_path / "home") as server:
+        page = look.at(server, f"#{tab}", wait="article canvas")
+        asked = "[...performance.getEntriesByType('resource')].filter((e) => e.name.includes('layer')).map((e) => e.name)"
+        page.wait_for_timeout(1500)
+        first = page.evaluate(asked)
+        assert 0 < len(set(first)) < 20
+        page.wait_for_timeout(1000)
+        assert page.evaluate(asked) == first, "nothing is new, so nothing is asked for again"
+        page.get_by_role("button", name="Show all 300").click()
+        until(page, "document.querySelectorAll('article').length === 300")
+        page.wait_for_timeout(500)
+        assert len(set(page.evaluate(asked))) < 20
+        page.locator("article").last.scroll_into_view_if_needed()
+        until(page, f"{asked}.some((name) => name.includes('layer299'))")
+        assert len(set(page.evaluate(asked))) < 50
+
+
 def test_text_is_markdown_without_what_could_run_and_runs_share_a_step(look, gallery):
     page = look.at(gallery, "#text", wait="article .prose")
     assert page.locator("article .prose strong").first.inner_text() == "Step 500"
