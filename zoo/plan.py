@@ -32,6 +32,9 @@ OTHERWISE = {
 }
 HEALTHY = "healthy"
 HEALTHY_SEEDS = 9
+# False alarms are rare: to count them takes many healthy steps. All of these are kept aside.
+MORE_HEALTHY_SEEDS = range(HEALTHY_SEEDS, 33)
+MORE_DECOY_SEEDS = range(5, 13)
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,14 @@ class Specimen:
 def specimens() -> Iterator[Specimen]:
     """Every training. Of each fault: two for tuning on its first base; aside, another seed, strength and base.
 
-    A fault that makes sense in three bases or more has one for tuning on a third of them too.
+    A fault that makes sense in three bases or more has one for tuning on a third of them too. Of what is healthy, many
+    more are kept aside.
     """
     for base in EVERY_BASE:
         for seed in range(HEALTHY_SEEDS):
             yield Specimen(base, HEALTHY, seed, aside=seed % 3 == 2)
+        for seed in MORE_HEALTHY_SEEDS:
+            yield Specimen(base, HEALTHY, seed, aside=True)
     for fault in all_faults().values():
         first, *others = fault.bases
         yield Specimen(first, fault.name, 0)
@@ -84,6 +90,9 @@ def specimens() -> Iterator[Specimen]:
             yield Specimen(others[unseen], fault.name, 3, onset=0.5, aside=True)
             if len(others) > 1:
                 yield Specimen(others[unseen - 1], fault.name, 4, onset=0.5)
+        if fault.decoy:
+            for seed in MORE_DECOY_SEEDS:
+                yield Specimen(fault.bases[seed % len(fault.bases)], fault.name, seed, aside=True)
 
 
 def _other_strength(fault: Fault) -> float:

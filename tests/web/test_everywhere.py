@@ -378,3 +378,19 @@ def test_a_path_prefix_serves_the_same_page(look, tmp_path):
         assert "/boards/mine" in page.url
     finally:
         server.stop()
+
+
+def test_a_page_on_which_nothing_happens_asks_for_nothing(look, gallery):
+    page = look.at(gallery, "#health", wait="#main")
+    page.evaluate("performance.setResourceTimingBufferSize(10_000)")
+    asked = "performance.getEntriesByType('resource').map((one) => one.name)"
+    for tab in TABS:
+        page.evaluate("tab => location.hash = '#' + tab", tab)
+        for _ in range(20):  # until all that the tab needs has come
+            before = len(page.evaluate(asked))
+            page.wait_for_timeout(600)
+            later = page.evaluate(asked)
+            if len(later) == before:
+                break
+        else:
+            raise AssertionError(f"{tab} goes on asking for {later[-1]}")
