@@ -19,6 +19,7 @@ Columns = dict[str, NDArray[Any]]
 
 _NUMBERS = ("x", "first", "min", "max", "last")
 _COUNTS = ("count", "nan", "plus_inf", "minus_inf")
+_TYPES: dict[str, type] = {**dict.fromkeys(_COUNTS, np.uint32), "at_last": np.int64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,21 @@ def _bucketed(
     origin: float,
     smooth: NDArray[Any] | None,
 ) -> Columns:
+    names = (*_NUMBERS, *_COUNTS, *(("at_last",) if smooth is not None else ()))
+    columns = in_columns(points, start, end, query=query, span=span, origin=origin, names=names)
+    if smooth is not None:
+        at = columns.pop("at_last")
+        there = at >= 0
+        index = at[there] if points.order is None else points.order[at[there]]
+        columns["smooth"] = np.full(len(at), np.nan)
+        columns["smooth"][there] = smooth[index]
+    return columns
+
+
+def in_columns(
+    points: Ordered, start: int, end: int, *, query: Query, span: Span, origin: float, names: Sequence[str]
+) -> Columns:
+    """Points start to end in the query's columns of pixels: of each that has points, what `names` asks for."""
     rows = curves.bucket(
         points.x,
         points.values,
@@ -135,17 +151,9 @@ def _bucketed(
         high=span.high,
         columns=query.buckets,
         logarithmic=query.log_x,
-        names=(*_NUMBERS, *_COUNTS, *(("at_last",) if smooth is not None else ())),
+        names=names,
     )
-    columns: Columns = {name: np.frombuffer(rows[name]) for name in _NUMBERS}
-    columns |= {name: np.frombuffer(rows[name], np.uint32) for name in _COUNTS}
-    if smooth is not None:
-        at = np.frombuffer(rows["at_last"], np.int64)
-        there = at >= 0
-        index = at[there] if points.order is None else points.order[at[there]]
-        columns["smooth"] = np.full(len(at), np.nan)
-        columns["smooth"][there] = smooth[index]
-    return columns
+    return {name: np.frombuffer(row, _TYPES.get(name, np.float64)) for name, row in rows.items()}
 
 
 def narrowed(numbers: NDArray[Any]) -> bytearray | None:

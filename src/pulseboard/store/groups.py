@@ -133,20 +133,9 @@ def _by_columns(found: Sequence[Curve], query: GroupQuery, span: Span) -> tuple[
         with curve.lock:
             points, origin = _points(curve, query)
             start, end = curves.places(points.x, origin, span.low, span.high)
-            rows = curves.bucket(
-                points.x,
-                points.values,
-                points.pyramid,
-                start,
-                end,
-                origin=origin,
-                low=span.low,
-                high=span.high,
-                columns=query.buckets,
-                logarithmic=query.log_x,
-                names=("x", "min", "max", "mean"),
-            )
-            x, least, greatest, mean = map(np.frombuffer, rows.values())
+            names = ("x", "min", "max", "mean")
+            columns = charts.in_columns(points, start, end, query=query, span=span, origin=origin, names=names)
+            x, least, greatest, mean = columns.values()
             at = np.clip(np.searchsorted(edges, x, "right") - 1, 0, len(middles) - 1)
             levels[i, at], lows[i, at], highs[i, at] = mean, least, greatest
             empty = np.ones(len(middles), np.bool_)
