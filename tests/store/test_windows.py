@@ -217,7 +217,9 @@ def test_smoothing_goes_by_the_order_of_logging_at_full_resolution(tmp_path):
     store = written(tmp_path, *zip(steps.tolist(), values.tolist(), strict=True))
     by_step = dict(zip(steps.tolist(), tensorboards(values.tolist(), 0.6), strict=True))
     columns = one(store, buckets=100, smoothing=Smoothing("debiased", 0.6)).columns
-    ends = [int(x) - 1 for x in columns["x"][1:]] + [4999]  # every step is there, so a column ends before the next begins
+    ends = [int(x) - 1 for x in columns["x"][1:]] + [
+        4999
+    ]  # every step is there, so a column ends before the next begins
     assert columns["smooth"].tolist() == pytest.approx([by_step[step] for step in ends])
 
 

@@ -62,7 +62,9 @@ def test_of_many_histograms_only_those_in_view_are_loaded(look, tmp_path, tab):
                 writer.add_histogram(f"weights/layer{layer:03}", [0.0, 1.0, float(layer + step)], step)
     with a_server(tmp_path / "runs", tmp_path / "home") as server:
         page = look.at(server, f"#{tab}", wait="article canvas")
-        asked = "[...performance.getEntriesByType('resource')].filter((e) => e.name.includes('layer')).map((e) => e.name)"
+        asked = (
+            "[...performance.getEntriesByType('resource')].filter((e) => e.name.includes('layer')).map((e) => e.name)"
+        )
         page.wait_for_timeout(1500)
         first = page.evaluate(asked)
         assert 0 < len(set(first)) < 20
