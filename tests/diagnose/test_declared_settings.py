@@ -121,3 +121,18 @@ def test_one_validation_set_that_is_easier_says_nothing_of_the_training():
     assert graves("val-below-train", {"train/loss": train, "val/loss": below}, dropout=0.0) == ["val/loss"]
     sets = {"train/loss": train, "eval/easy/loss": below, "eval/usual/loss": level}
     assert found("val-below-train", sets, dropout=0.0) == []
+
+
+# ---- phases
+
+
+@pytest.mark.parametrize(
+    ("loss", "config", "told"),
+    [
+        ("2.5>0.5x300~5% 2.6>0.8x200~5%", {}, ["train/loss"]),
+        ("2.5>0.5x300~5% 2.6>0.8x200~5%", {"declared_changes": [{"step": 300, "what": "a new head"}]}, []),
+        ("2.5>0.5x300~5% 0.5>2.6x200~5%", {"declared_changes": [{"step": 300, "what": "a new head"}]}, ["train/loss"]),
+    ],
+)
+def test_a_phase_that_was_declared_is_measured_by_itself(loss, config, told):
+    assert graves("loss-diverged", {"train/loss": loss}, **config) == told

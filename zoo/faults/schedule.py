@@ -130,9 +130,9 @@ def sequence_length_schedule(parts: Any) -> None:
 
 @decoy("noisy-small-batch", bases=("gpt", "moe", "classifier"))
 def noisy_small_batch(parts: Any) -> None:
-    """Four rows a batch and a lower rate: a noisy loss, and nothing wrong with it."""
+    """A quarter of the rows, four at least, and a lower rate: a noisy loss, and nothing wrong with it."""
     healthy, lr_at = parts.batch, parts.lr_at
-    rows = max(1, round(4 / parts.args.fault_strength))
+    rows = max(1, round(max(4, parts.args.batch_size // 4) / parts.args.fault_strength))
     # SGD's rate goes with the batch; Adam's with its root, or so.
     less = parts.args.batch_size / rows if getattr(parts.args, "optimizer", "adamw") == "sgd" else 3
     parts.run.update_config(batch_size=rows, learning_rate=parts.run.config.get("learning_rate", 0) / less)

@@ -20,7 +20,7 @@ def moving_target(case: Case) -> bool:
 
 def divergence(case: Case, track: Track) -> Rise | None:
     """The rise of a loss above its best that is sure and large enough to matter."""
-    steps, values = track.points(most=512)
+    steps, values = _since_the_last_plan(case, track.points(most=512))
     if len(values) < case.limit("loss-diverged", "points"):
         return _short_divergence(case, Points(steps, values))
     later = steps >= case.warm_up_step
@@ -33,6 +33,15 @@ def divergence(case: Case, track: Track) -> Rise | None:
     if rise.level - rise.best < case.limit("loss-diverged", "share_of_fall") * fallen:
         return None
     return rise
+
+
+def _since_the_last_plan(case: Case, points: Points) -> Points:
+    """The points after the last change that the user declared: a new phase is measured by itself."""
+    last = max((step for step, _ in case.context.declared_changes), default=None)
+    if last is None:
+        return points
+    later = points.steps > last
+    return Points(points.steps[later], points.values[later])
 
 
 def _short_divergence(case: Case, points: Points) -> Rise | None:
