@@ -103,6 +103,13 @@ def test_without_an_early_evaluation_the_first_loss_is_not_checked():
     assert [one.slug for one in seen.not_checked] == ["initial-loss-off"]
 
 
+def test_a_training_loss_that_ends_long_before_validation_is_not_compared_with_it():
+    case = case_from_tapes({"train/loss": "160>20x10", "val/loss": "@20 1.1>0.14x20~1%"})
+    seen = run_detectors(case, [all_detectors()["initial-loss-off"]])
+    [one] = seen.not_checked
+    assert "'train/loss' ends before 'val/loss' is half through" in one.because
+
+
 # ---- rhythm on a busy machine
 
 

@@ -49,7 +49,10 @@ def _beside_validation(case: Case) -> Iterator[Finding]:
     if train.head.steps[0] > first_steps or at[0] > first_steps:
         raise TooShort(f"{train.tag!r} and {val.tag!r} both need a point in the first {first_steps:.0f} steps")
     first, beside = float(train.head.values[0]), float(losses[0])
-    later = float(np.median(values[steps >= at[len(at) // 2]])), float(np.median(losses[len(at) // 2 :]))
+    after = values[steps >= at[len(at) // 2]]
+    if not len(after):
+        raise TooShort(f"{train.tag!r} ends before {val.tag!r} is half through")
+    later = float(np.median(after)), float(np.median(losses[len(at) // 2 :]))
     times = case.limit("initial-loss-off", "times_validation")
     if not min(beside, later[1]) > 0 or not first > times * beside or not later[0] / later[1] > first / beside / 2:
         return
