@@ -34,8 +34,8 @@ class Gpu:
 #   H100 PCIe, L4, A100, A10, V100, T4   github.com/winston-zhang-orz/gpu-specs, specs.md: every number; of the H100
 #                          PCIe, and of the L4 in 8 bits (485), those with sparsity
 #   RTX 4090               hmc-tech.com/gpus/nvidia-geforce-rtx-4090-vs-nvidia-rtx-pro-5000-blackwell: every number
-#   RTX 5090               spheron.network/blog/nvidia-rtx-5090-specs: 838.4 in 16 bits with sparsity and sums in
-#                          float16; a quarter of it is ours. TF32 and 8 bits follow by halving and doubling, not seen
+#   RTX 5090               spheron.network/blog/nvidia-rtx-5090-specs: 838.4 in 16 bits and 1,676.8 in 8, with sparsity
+#                          and sums in float16; a quarter of each is ours. TF32 follows by halving, not seen
 #   RTX 3090               35.6 in float32 was seen, and 142 in 16 bits with sums in float16; its half is ours. TF32
 #                          was not seen
 GPUS = (
