@@ -54,6 +54,24 @@ def test_histograms_are_ridges_and_the_pointer_reads_a_bucket(look, gallery):
     assert painted(page, "article canvas")
 
 
+def test_what_is_logged_later_appears_in_an_open_tab(look, tmp_path):
+    with SummaryWriter(tmp_path / "runs" / "run") as writer, a_server(tmp_path / "runs", tmp_path / "home") as server:
+
+        def write(step):
+            writer.add_histogram("weights", [0.0, 1.0, float(step)], step)
+            writer.add_text("note", f"word {step}", step)
+            writer.flush()
+
+        write(0)
+        histograms = look.at(server, "#histograms", wait="article canvas")
+        texts = look.at(server, "#text", wait="article .prose")
+        until(histograms, "document.querySelector('.reading').innerText === '1 step'")
+        until(texts, "document.querySelector('article .prose').innerText.includes('word 0')")
+        write(1)
+        until(histograms, "document.querySelector('.reading').innerText === '2 steps'")
+        until(texts, "document.querySelector('article .prose').innerText.includes('word 1')")
+
+
 @pytest.mark.parametrize("tab", ["histograms", "distributions"])
 def test_of_many_histograms_only_those_in_view_are_loaded(look, tmp_path, tab):
     with SummaryWriter(tmp_path / "runs" / "run") as writer:
