@@ -339,3 +339,20 @@ def test_a_profile_is_explained(pulseboard, golden):
     document = json.loads(pulseboard("explain", "--profile", "gpt", "--json").out)
     assert document["name"] == "gpt"
     assert pulseboard("explain", "loss-spike", "--profile", "gpt").code == 2
+
+
+# ---- beside earlier runs
+
+
+def test_a_run_is_held_against_earlier_ones(pulseboard, tmp_path):
+    for seed in range(3):
+        noise = np.random.default_rng(seed).normal(size=300) * 0.02
+        write(tmp_path / "good" / str(seed) / EVENTS, *events({"train/loss": falling() + noise}))
+    write(tmp_path / "new" / EVENTS, *events({"train/loss": falling() + 0.4}))
+    assert pulseboard("diagnose", tmp_path / "new", "--fail-on", "warning").code == 0
+    ran = pulseboard("diagnose", tmp_path / "new", "--against", tmp_path / "good", "--fail-on", "warning")
+    assert ran.code == 1
+    assert "lies above the band of 3 earlier runs" in re.sub(r"\s+", " ", ran.out)
+    ran = pulseboard("diagnose", tmp_path / "new", "--against", tmp_path / "new")
+    assert ran.code == 2
+    assert "a band takes 3" in re.sub(r"\s+", " ", ran.err)

@@ -10,8 +10,10 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding, Severity
 from pulseboard.core.values import Histogram
 from pulseboard.diagnose.context import Context
+from pulseboard.diagnose.earlier import Earlier
 from pulseboard.diagnose.profile import Profile
 from pulseboard.diagnose.roles import Reading
+from pulseboard.diagnose.statistics.band import Departure
 from pulseboard.diagnose.track import Points, Track
 
 
@@ -42,6 +44,7 @@ class Case:
     histograms: Mapping[str, Sequence[Histogram]] = field(default_factory=dict)
     restarts: Sequence[int] = ()  # steps at which the run was resumed
     overlaps: int = 0  # points that a restart or a second writer put beside others of the same step
+    earlier: Earlier | None = None  # runs of the same task that went well, where the user named some
     now: float | None = None  # seconds since 1970, where the run is watched live; None: after the fact
     _events: list[Event] | None = None
     _warm_up: int | None = None
@@ -76,6 +79,10 @@ class Case:
     def limit(self, slug: str, name: str) -> float:
         """A number of the profile's for a finding."""
         return self.profile.limit(slug, name)
+
+    def departure(self, role: str) -> Departure | None:
+        """Where the series of a role leaves the band of earlier runs; None where it stays, or where none were named."""
+        return self.earlier.departure(self, role) if self.earlier is not None else None
 
     # ---- time
 

@@ -39,7 +39,9 @@ class Detector:
 
     id: str  # the slug of its findings
     reads: tuple[str, ...]  # roles it needs; "a|b": one of them is enough; "histograms", "ranks": those
-    needs: tuple[str, ...]  # what it needs of the configuration (see CONTEXT), or "a|b" of the role b instead
+    needs: tuple[
+        str, ...
+    ]  # what it needs of the configuration (see CONTEXT); "a|b": or the role b; "earlier": earlier runs
     detect: Detect
     file: str
 
@@ -147,8 +149,8 @@ def _missing(one: Detector, case: Case) -> NotChecked | None:
             advice = {"histograms": "pb.watch(model, optimizer, histogram_interval=1000)", "ranks": ""}[names[0]]
             return NotChecked(one.id, what, advice)
     for wanted in one.needs:
-        name, _, instead = wanted.partition("|")
-        if getattr(case.context, name) is None and not (instead and _there(instead, case)):
+        name, *instead = wanted.split("|")
+        if getattr(case.context, name) is None and not any(_there(other, case) for other in instead):
             what, how = CONTEXT[name]
             return NotChecked(one.id, f"the run's configuration does not say {what}", how)
     return None
@@ -159,6 +161,8 @@ def _there(name: str, case: Case) -> bool:
         return bool(case.histograms)
     if name == "ranks":
         return len(case.ranks) > 1
+    if name == "earlier":
+        return case.earlier is not None
     track = case.one(name)
     return track is not None and len(track) > 0
 

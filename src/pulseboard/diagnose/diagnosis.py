@@ -8,15 +8,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pulseboard.core.errors import PulseboardError
 from pulseboard.core.finding import SEVERITIES, Finding, RunReport, report_dict
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.cases import Training, case_of, trainings
 from pulseboard.diagnose.causes import Surroundings, rank_causes
 from pulseboard.diagnose.detector import run_detectors
+from pulseboard.diagnose.earlier import LEAST_RUNS, Earlier
 from pulseboard.diagnose.followers import followers_below
 from pulseboard.diagnose.guide import advice
 from pulseboard.read.every_run import EveryRun, any_runs
 from pulseboard.read.log import Log
+
+Against = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 # Enough for a drawing in a report.
 _CURVE_POINTS = 256
@@ -57,20 +61,37 @@ def diagnose(
     profile: str | None = None,
     roles: Mapping[str, str] | None = None,
     runs: Iterable[str] | None = None,
+    against: Against | Earlier | None = None,
     watching: bool = False,
 ) -> Diagnosis:
     """Say what is wrong with every training below the paths.
 
     `profile` names a shipped profile or a file, `roles` says which tag has which role, `runs` picks runs by name.
+    `against` is one path or more to earlier runs of this task that went well: where curves leave their band is told.
     """
+    earlier = against if isinstance(against, Earlier) or against is None else earlier_runs(against, roles=roles)
     logs = [path if isinstance(path, Log | EveryRun) else any_runs(path) for path in paths]
     chosen = set(runs) if runs is not None else None
     found = []
     for log in logs:
         for training in sorted(trainings(log), key=lambda training: training.name):
             if chosen is None or training.name in chosen or any(run.name in chosen for _, run in training.parts):
-                found.append(report_on_training(training, profile=profile, roles=roles, watching=watching))
+                found.append(
+                    report_on_training(training, profile=profile, roles=roles, earlier=earlier, watching=watching)
+                )
     return Diagnosis(found)
+
+
+def earlier_runs(paths: Against, *, roles: Mapping[str, str] | None = None) -> Earlier:
+    """Earlier runs, as `diagnose` takes them. PulseboardError where they are too few for a band."""
+    several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    cases = [case_of(training, roles=roles) for path in several for training in trainings(any_runs(path))]
+    if len(cases) < LEAST_RUNS:
+        where = ", ".join(map(str, several))
+        raise PulseboardError(
+            f"There are {len(cases)} runs below {where}, and a band takes {LEAST_RUNS}. Name more earlier runs."
+        )
+    return Earlier(cases)
 
 
 def report_on_training(
@@ -78,10 +99,12 @@ def report_on_training(
     *,
     profile: str | None = None,
     roles: Mapping[str, str] | None = None,
+    earlier: Earlier | None = None,
     watching: bool = False,
 ) -> RunReport:
     """The report on one training. Silence counts only while watching, or where the run says that it is running."""
     case = case_of(training, profile=profile, roles=roles)
+    case.earlier = earlier
     if watching or case.context.status == "running":
         case.now = time.time()
     return report_on(case)

@@ -8,6 +8,7 @@ likely causes, the next check to make, and what could not be checked because not
   pulseboard diagnose runs/ --json              for programs: schema 1, the same as the dashboard's
   pulseboard diagnose runs/ --fail-on warning   exit code 1 where a warning or worse was found
   pulseboard diagnose runs/ --watch             stay, and report as runs grow
+  pulseboard diagnose runs/new --against runs/good   beside earlier runs of the same task, three or more
   pulseboard diagnose runs/ --role train.loss=my/objective --profile gpt
 
 Exit codes: 0 nothing at or above --fail-on (critical), 1 something is, 2 the input could not be read.
@@ -47,6 +48,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--role", action="append", default=[], metavar="ROLE=TAG", help="read a tag as this role: train.loss=my/loss"
     )
     parser.add_argument(
+        "--against",
+        action="append",
+        metavar="PATH",
+        help="earlier runs of the same task that went well, three or more: tell where these leave their band",
+    )
+    parser.add_argument(
         "--fail-on", choices=SEVERITIES, default="critical", help="exit with 1 at or above this (critical)"
     )
     parser.add_argument("--all", action="store_true", help="show every finding, and all that was not checked")
@@ -55,6 +62,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     roles = _roles(args.role)
+    if args.against:
+        from pulseboard.diagnose.diagnosis import earlier_runs
+
+        args.against = earlier_runs(args.against, roles=roles)
     if args.watch:
         return _watch(options.load(args), args, roles)
     log = options.load_any(args)
@@ -83,7 +94,8 @@ def _reports(
 ) -> list[RunReport]:
     from pulseboard.diagnose.diagnosis import diagnose
 
-    return list(diagnose(log, profile=args.profile, roles=roles, runs=chosen, watching=watching))
+    given = {"profile": args.profile, "roles": roles, "against": args.against}
+    return list(diagnose(log, **given, runs=chosen, watching=watching))
 
 
 def _print(reports: Sequence[RunReport], args: argparse.Namespace) -> None:

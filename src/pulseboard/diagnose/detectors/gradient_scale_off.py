@@ -11,7 +11,9 @@ from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
 
 
-@detector(id="gradient-scale-off", reads="gradient.norm|gradient.left_over", needs=("clip_norm|gradient.left_over",))
+@detector(
+    id="gradient-scale-off", reads="gradient.norm|gradient.left_over", needs=("clip_norm|gradient.left_over|earlier",)
+)
 def gradient_scale_off(case: Case) -> Iterator[Finding]:
     """What the step before left is still there, or the norm before clipping never comes near the threshold."""
     left = case.one("gradient.left_over")
@@ -28,6 +30,18 @@ def gradient_scale_off(case: Case) -> Iterator[Finding]:
                 evidence=[Evidence(left.tag, "share of points above 0", float(still.mean()), 0.5)],
             )
             return
+    away, norm = case.departure("gradient.norm"), case.one("gradient.norm")
+    if away is not None and norm is not None and (k := round(away.ratio)) >= 2 and abs(away.ratio - k) < 0.1 * k:
+        yield case.finding(
+            "gradient-scale-off",
+            "warning" if case.context.adaptive is False else "info",
+            norm,
+            f"{norm.tag} is {k} times that of {away.runs} earlier runs: a sum in the place of a mean.",
+            first_step=round(away.first_x),
+            last_step=round(away.last_x),
+            evidence=[Evidence(norm.tag, "level, over that of earlier runs", away.ratio, 1)],
+        )
+        return
     threshold = case.context.clip_norm
     if threshold is None or case.one("gradient.norm") is None:
         return

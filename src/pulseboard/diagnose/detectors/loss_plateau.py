@@ -17,7 +17,7 @@ from pulseboard.diagnose.track import Floats, Points
 
 @detector(id="loss-plateau", reads="train.loss")
 def loss_plateau(case: Case) -> Iterator[Finding]:
-    """Info, since a good run ends so too; a warning where the plateau began early and high up."""
+    """Info, since a good run ends so too; a warning where it began early and high up, or above earlier runs."""
     loss = case.need("train.loss", points=20)
     steps, values = loss.points(most=512)
     later = steps > case.warm_up_step
@@ -37,7 +37,8 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
     line = trend(part)
     if line is None or _falls(line, level, p=case.limit("loss-plateau", "p")):
         return
-    grave = (
+    away = case.departure("train.loss")
+    grave = (away is not None and away.above and away.lasting) or (
         length >= case.limit("loss-plateau", "grave_share_of_run")
         and level > case.limit("loss-plateau", "grave_level") * start
         and not _high_by_nature(case)

@@ -1,4 +1,4 @@
-"""Out of expected range: a metric is outside of what the profile expects at this stage."""
+"""Out of expected range: a metric is outside of what the profile expects, or of what earlier runs had."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from pulseboard.diagnose.profile import Expected
 
 @detector(id="out-of-expected-range", reads="train.loss|val.loss|loss.levels|moe.aux_loss|histograms")
 def out_of_expected_range(case: Case) -> Iterator[Finding]:
-    """Bands and stages of the profile against the latest values. Info: guides speak of their own models."""
+    """Bands and stages of the profile against the latest values. Info: guides speak of their own models.
+
+    Beside earlier runs of the same task a loss that lies above them and does not come back is a warning.
+    """
+    yield from _beside_earlier(case)
     last_step = (case.steps or (0, 0))[1]
     progress = case.progress(last_step)
     for tag, track in case.tracks.items():
@@ -55,6 +59,24 @@ def out_of_expected_range(case: Case) -> Iterator[Finding]:
                 ],
             )
     yield from _two_humps(case)
+
+
+def _beside_earlier(case: Case) -> Iterator[Finding]:
+    for role in ("train.loss", "val.loss", "gradient.norm", "update.ratio"):
+        away, track = case.departure(role), case.one(role)
+        if away is None or track is None:
+            continue
+        where = "above" if away.above else "below"
+        yield case.finding(
+            "out-of-expected-range",
+            "warning" if away.above and away.lasting and role.endswith("loss") else "info",
+            track,
+            f"{track.tag} lies {where} the band of {away.runs} earlier runs from step {away.first_x:.0f} to "
+            f"{away.last_x:.0f}: {away.level:.4g} where they have {away.middle:.4g}.",
+            first_step=round(away.first_x),
+            last_step=round(away.last_x),
+            evidence=[Evidence(track.tag, "level, beside that of earlier runs", away.level, away.middle)],
+        )
 
 
 def _two_humps(case: Case) -> Iterator[Finding]:

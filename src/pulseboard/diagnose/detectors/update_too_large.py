@@ -26,6 +26,18 @@ def update_too_large(case: Case) -> Iterator[Finding]:
     if len(values) < 5:
         return
     limit = case.limit("update-too-large", "ratio")
+    away = case.departure("update.ratio")
+    if away is not None and away.lasting and away.ratio > (times := case.limit("update-too-large", "times_earlier")):
+        yield case.finding(
+            "update-too-large",
+            "warning",
+            update,
+            f"{update.tag} is {away.ratio:.2g} times that of {away.runs} earlier runs.",
+            first_step=round(away.first_x),
+            last_step=round(away.last_x),
+            evidence=[Evidence(update.tag, "level, over that of earlier runs", away.ratio, times)],
+        )
+        return
     above = values > limit
     share, least = float(above.mean()), case.limit("update-too-large", "share_of_run")
     if share < least:
