@@ -75,6 +75,7 @@ bench: $(VENV)/.dev page  ## measure reading, writing, watching, serving and the
 zoo: $(VENV)/.dev  ## train the zoo (an hour and a half on two cores, then nothing) and score diagnosis; writes docs/diagnosis-score.md
 	$(BIN)/python -m zoo build --dir .zoo
 	$(BIN)/python -m zoo score --dir .zoo --write docs/diagnosis-score.md
+	$(BIN)/python -m zoo earlier --dir .zoo --write docs/diagnosis-score.md
 	$(BIN)/python -m zoo labels --write docs/diagnosis-score.md
 	$(BIN)/python -m zoo peers --dir .zoo --write docs/diagnosis-score.md
 

@@ -1,8 +1,9 @@
 """Build and score the zoo.
 
-python -m zoo build --dir .zoo            train what is missing: an hour on two cores, then nothing
+python -m zoo build --dir .zoo            train what is missing: an hour and a half on two cores, then nothing
 python -m zoo score --dir .zoo            what diagnosis says of it; --misses lists what it gets wrong
 python -m zoo score --write docs/diagnosis-score.md
+python -m zoo earlier --dir .zoo          what it says beside healthy runs of the same task
 python -m zoo labels                      what diagnosis says of real runs that somebody has labelled
 python -m zoo peers --dir .zoo            what other tools say of all these runs; installs them below .zoo/.peers
 """
@@ -10,7 +11,7 @@ python -m zoo peers --dir .zoo            what other tools say of all these runs
 import argparse
 from pathlib import Path
 
-from zoo import labels, peers
+from zoo import earlier, labels, peers
 from zoo.build import build
 from zoo.plan import Specimen, specimens
 from zoo.score import interval, judge, misses, score
@@ -19,7 +20,7 @@ from zoo.views import VIEWS
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("build", "score", "list", "labels", "peers"))
+    parser.add_argument("what", choices=("build", "score", "earlier", "list", "labels", "peers"))
     parser.add_argument("--dir", type=Path, default=Path(".zoo"), help="where the trainings are kept (.zoo)")
     parser.add_argument("--jobs", type=int, default=2, help="trainings at a time (2)")
     parser.add_argument("--only", help="names that contain this")
@@ -44,6 +45,9 @@ def main() -> None:
         if args.misses:
             print("\n".join(labels.wrong(runs)))
         show(labels.table(runs), args)
+        return
+    if args.what == "earlier":
+        show(earlier.table(chosen, args.dir), args)
         return
     if args.what == "peers":
         show(peers.compare(chosen, args.dir, jobs=args.jobs), args)

@@ -57,13 +57,19 @@ class Specimen:
     def _is_decoy(self) -> bool:
         return self.fault != HEALTHY and all_faults()[self.fault].decoy
 
+    @property
+    def style(self) -> list[str]:
+        """How it names and logs things otherwise."""
+        if not self.aside:
+            return []
+        # A decoy is healthy with the optimizer it was made for.
+        styles = [style for style in OTHERWISE[self.base] if "--optimizer" not in style or not self._is_decoy]
+        return styles[_pick(self.name, len(styles))]
+
     def arguments(self, directory: str) -> list[str]:
         """The trainer's command line."""
         line = [*SIZES[self.base], PLACE[self.base], directory, "--seed", str(self.seed)]
-        if self.aside:
-            # A decoy is healthy with the optimizer it was made for.
-            styles = [style for style in OTHERWISE[self.base] if "--optimizer" not in style or not self._is_decoy]
-            line += styles[_pick(self.name, len(styles))]
+        line += self.style
         if self.fault != HEALTHY:
             line += ["--fault", self.fault, "--fault-strength", str(self.strength), "--fault-onset", str(self.onset)]
         return line

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from pulseboard.core.finding import RunReport
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.cases import Training, case_of, trainings
 from pulseboard.diagnose.diagnosis import report_on
+from pulseboard.diagnose.earlier import Earlier
 from pulseboard.read.log import read
 from zoo.fault import all_faults
 from zoo.plan import HEALTHY, Specimen
@@ -127,19 +128,26 @@ def score(judged: Iterable[Judged]) -> Score:
     )
 
 
-def judge(specimens: Iterable[Specimen], directory: Path, *, view: View | None = None) -> list[Judged]:
-    """Diagnose each training that was built, seen as `view` shows it."""
+def judge(
+    specimens: Iterable[Specimen],
+    directory: Path,
+    *,
+    view: View | None = None,
+    earlier: Mapping[str, Earlier] | None = None,
+) -> list[Judged]:
+    """Diagnose each training that was built, seen as `view` shows it, beside the earlier runs of its base."""
     judged = []
     for one in specimens:
         if not (directory / f"{one.name}.done").exists():
             continue
         training = next(iter(trainings(read(directory / one.name))))
         case = case_of(training, view=view)
+        case.earlier = (earlier or {}).get(one.base)
         if case.context.status == "running":  # it hung, or was killed: it is looked at ten minutes later
             walls = [track.last_wall for track in case.tracks.values() if len(track)]
             case.now = max(walls) + 600
         found = Judged(one, report_on(case))
-        if found.right and view is None:
+        if found.right and view is None and earlier is None:
             found = replace(found, delay_points=_delay(found, training, case))
         judged.append(found)
     return judged
