@@ -26,7 +26,8 @@ import torch
 from report import REPOSITORY, Check, checks_table, commit, machine, shown_path, table, today, versions, write_section
 
 sys.path.insert(0, str(REPOSITORY))
-from trainers.gpt import GPT, Block
+sys.path.insert(0, str(REPOSITORY / "trainers"))
+from gpt import GPT, Block
 
 BENCH = REPOSITORY / ".bench"
 VOCABULARY, CONTEXT, WIDTH, LAYERS, HEADS, BATCH = 512, 128, 192, 4, 6, 8
