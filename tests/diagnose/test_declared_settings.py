@@ -3,7 +3,9 @@
 import pytest
 
 from pulseboard.diagnose.detector import all_detectors, run_detectors
+from pulseboard.diagnose.episodes import clear_of_noise
 from pulseboard.diagnose.tape import case_from_tapes
+from pulseboard.diagnose.track import Alarm
 
 
 def found(slug, tapes, **config):
@@ -143,3 +145,24 @@ def test_one_validation_set_that_is_easier_says_nothing_of_the_training():
 )
 def test_a_phase_that_was_declared_is_measured_by_itself(loss, config, told):
     assert graves("loss-diverged", {"train/loss": loss}, **config) == told
+
+
+@pytest.mark.parametrize(("declared", "told"), [([], ["train/loss"]), ([{"step": 262, "what": "a new head"}], [])])
+def test_a_change_between_the_beginning_of_a_rise_and_its_peak_explains_it(declared, told):
+    loss = "2.5>0.5x250~5% 0.5+0.1x20~5% 2.6>0.5x230~5%"
+    assert graves("loss-spike", {"train/loss": loss}, declared_changes=declared) == told
+
+
+# ---- noise
+
+
+@pytest.mark.parametrize(
+    ("loss", "least", "most"),
+    [("2x100~2% 3x40~2% 2x60~2%", 15, 40), ("0.1x100~22% 0.12x40~22% 0.1x60~22%", 0.5, 3)],
+)
+def test_an_episode_is_as_clear_as_it_stands_above_the_noise_of_single_points(loss, least, most):
+    track = case_from_tapes({"train/loss": loss}).one("train.loss")
+    values = track.points().values
+    level, peak = float(values[:100].mean()), float(values.max())
+    alarm = Alarm(100, 105, 140, True, level, 0.0, peak, 110, level, 5)
+    assert least < clear_of_noise(track, alarm) < most

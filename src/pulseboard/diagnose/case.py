@@ -149,9 +149,10 @@ class Case:
             self._events = sorted(found, key=lambda event: event.step)
         return self._events
 
-    def explained_by(self, step: int, *, within_steps: int) -> Event | None:
-        """A declared change shortly before a step, or at it."""
-        near = [e for e in self.events if e.declared and -within_steps // 4 <= step - e.step <= within_steps]
+    def explained_by(self, step: int, *, within_steps: int, until: int | None = None) -> Event | None:
+        """A declared change shortly before a step, at it, or between it and `until`."""
+        last = max(step + within_steps // 4, step if until is None else until)
+        near = [e for e in self.events if e.declared and step - within_steps <= e.step <= last]
         return near[-1] if near else None
 
     # ---- saying

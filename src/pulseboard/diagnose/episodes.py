@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pulseboard.diagnose.case import Case, Event, window_points
+from pulseboard.diagnose.statistics.noise import noise_scale
 from pulseboard.diagnose.track import Alarm, Change, Track
 
 EVERY_POINT = Change()
@@ -22,6 +23,7 @@ class Episode:
     rise: float  # of the peak above the level before
     lasting: float  # of the last value above the level before
     explained: Event | None  # a declared change just before
+    clear: float  # how far a quarter of it stands above the points before, in their standard deviations
 
     @property
     def returned(self) -> bool | None:
@@ -50,7 +52,9 @@ def episodes(case: Case, track: Track) -> list[Episode]:
                 slow,
                 rise=alarm.peak - alarm.level,
                 lasting=alarm.last - alarm.level,
-                explained=case.explained_by(alarm.first_step, within_steps=near),
+                # A change test dates the beginning of a steep rise a little early.
+                explained=case.explained_by(alarm.first_step, within_steps=near, until=alarm.peak_step),
+                clear=clear_of_noise(track, alarm),
             )
         )
     return sorted(found, key=lambda episode: episode.alarm.first_step)
@@ -73,6 +77,18 @@ def _just_before(track: Track, step: int) -> float:
     steps, values = track.points()
     before = values[: int(np.searchsorted(steps, step))][-5:]
     return float(np.median(before)) if len(before) else float("-inf")
+
+
+def clear_of_noise(track: Track, alarm: Alarm) -> float:
+    """How far a quarter of an episode stands above the points before it, in standard deviations of single points."""
+    steps, values = track.points()
+    first = int(np.searchsorted(steps, alarm.first_step))
+    end = len(steps) if alarm.end_step is None else int(np.searchsorted(steps, alarm.end_step, "right"))
+    before = values[max(0, first - 64) : first]
+    if len(before) < 8 or end <= first:
+        return float("inf")
+    level = max(alarm.level, float(np.median(before[-16:])))
+    return float((np.quantile(values[first:end], 0.75) - level) / max(noise_scale(before), 1e-300))
 
 
 def _overlap(a: Alarm, b: Alarm, slack: float) -> bool:

@@ -22,7 +22,8 @@ def loss_level_shift(case: Case) -> Iterator[Finding]:
         if episode.returned is True or episode.slow:
             continue
         share = episode.rise / abs(alarm.level) if alarm.level else float("inf")
-        mild = share < least or episode.explained is not None or moving
+        buried = episode.clear < case.limit("loss-level-shift", "clear")
+        mild = share < least or buried or episode.explained is not None or moving
         why = f" after {episode.explained.what}" if episode.explained else ""
         still = "has not come back" if episode.returned is None else "stayed there"
         yield case.finding(

@@ -25,7 +25,8 @@ def loss_spike(case: Case) -> Iterator[Finding]:
         # A few points are soon forgotten, unless they are very high.
         lasted = ((alarm.end_step or alarm.alarm_step) - alarm.first_step) / stride_steps(loss)
         brief = lasted < case.limit("loss-spike", "points") and share < case.limit("loss-spike", "high_rise")
-        mild = share < least or brief or episode.explained is not None or moving
+        buried = not brief and episode.clear < case.limit("loss-spike", "clear")
+        mild = share < least or brief or buried or episode.explained is not None or moving
         why = f"; {episode.explained.what} just before" if episode.explained else ""
         yield case.finding(
             "loss-spike",
