@@ -2,7 +2,8 @@
 
 import pytest
 from zoo.build import build
-from zoo.plan import HEALTHY, Specimen, specimens
+from zoo.fault import all_faults
+from zoo.plan import HEALTHY, MORE_DECOY_SEEDS, MORE_HEALTHY_SEEDS, Specimen, specimens
 from zoo.score import judge, score
 
 SMALL = [
@@ -42,5 +43,15 @@ def test_the_score_counts_what_was_judged(judged):
 def test_a_good_part_of_the_plan_is_kept_aside_and_names_are_unique():
     plan = list(specimens())
     assert len({one.name for one in plan}) == len(plan)
-    assert 0.3 < sum(one.aside for one in plan) / len(plan) < 0.7
+    more = [one for one in plan if _is_one_of_many(one)]
+    others = [one for one in plan if one not in more]
+    assert 0.3 < sum(one.aside for one in others) / len(others) < 0.6
+    assert more
+    assert all(one.aside for one in more)  # healthy ones that only count false alarms
+
+
+def _is_one_of_many(one):
+    if one.fault == HEALTHY:
+        return one.seed in MORE_HEALTHY_SEEDS
+    return all_faults()[one.fault].decoy and one.seed in MORE_DECOY_SEEDS
     assert {one.base for one in plan} == {"gpt", "moe", "classifier", "hjepa", "diffusion"}
