@@ -48,10 +48,10 @@ def test_a_good_part_of_the_plan_is_kept_aside_and_names_are_unique():
     assert 0.3 < sum(one.aside for one in others) / len(others) < 0.6
     assert more
     assert all(one.aside for one in more)  # healthy ones that only count false alarms
+    assert {one.base for one in plan} == {"gpt", "moe", "classifier", "hjepa", "diffusion"}
 
 
 def _is_one_of_many(one):
     if one.fault == HEALTHY:
         return one.seed in MORE_HEALTHY_SEEDS
     return all_faults()[one.fault].decoy and one.seed in MORE_DECOY_SEEDS
-    assert {one.base for one in plan} == {"gpt", "moe", "classifier", "hjepa", "diffusion"}
