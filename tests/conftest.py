@@ -1,10 +1,20 @@
-"""For every test."""
+"""Set-up for every test."""
 
 import contextlib
 import signal
 
-# A shell that starts a command in the background has it ignore Ctrl-C, and with it every process that tests start and
-# stop that way.
+from hypothesis import HealthCheck, settings
+
+# A busy machine must not fail a test, so nothing is timed: no deadline for an example, no limit for generating one.
+# Examples are the same in every run; `pytest --hypothesis-profile explore` draws new ones.
+settings.register_profile(
+    "tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.register_profile("explore", parent=settings.get_profile("tests"), derandomize=False)
+settings.load_profile("tests")
+
+# A shell that starts a command in the background makes it ignore Ctrl-C, and every process that the tests start would
+# inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    with contextlib.suppress(ValueError):  # not the main thread
+    with contextlib.suppress(ValueError):  # raised outside the main thread
         signal.signal(signal.SIGINT, signal.default_int_handler)

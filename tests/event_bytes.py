@@ -1,4 +1,4 @@
-"""Bytes of event files, good and bad, as hypothesis makes them, and all that a kernel's log says about them."""
+"""Hypothesis strategies for the bytes of valid and damaged event files, and everything that a log reads from them."""
 
 import struct
 
@@ -7,21 +7,22 @@ from hypothesis import strategies as st
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
 
-from pulseboard.native.kernel import EventLog
+from pulseboard.kernel.reader import EventLog
 
 
 def fed(*pieces: bytes) -> EventLog:
-    """A log fed with a file that grows piece by piece."""
-    log, waiting = EventLog(), b""
+    """A log that was fed a file growing piece by piece."""
+    log, unread = EventLog(), b""
     for piece in pieces:
-        waiting += piece
-        waiting = waiting[log.feed(waiting) :]
+        unread += piece
+        unread = unread[log.feed(unread) :]
     return log
 
 
-def told(log: EventLog) -> tuple:
-    """All that a log has to say, in a form that compares NaN with NaN."""
-    columns = [(log.point_columns(i), log.span_columns(i)) for i in range(len(log.tags()))]
+def contents(log: EventLog) -> tuple:
+    """Everything in a log, in a form in which NaN equals NaN."""
+    points = [log.point_columns(i) for i in range(log.tag_count)]
+    columns = [(*map(bytes, columns), cuts, log.span_columns(i)) for i, (*columns, cuts) in enumerate(points)]
     state = struct.pack("<dddq", log.first_wall, log.last_wall, *log.state)
     counts = log.offset, log.end, log.events, log.points, log.framing_bytes, log.unversioned
     return counts, state, log.notes(), repr(log.restarts()), log.tags(), columns

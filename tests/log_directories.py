@@ -1,14 +1,15 @@
-"""Small log directories for tests, and everything a log says about one, so that two can be compared."""
+"""Small log directories for tests, and everything that was read of one, so that two can be compared."""
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
 from builders import event_file, scalars, version
 
+import pulseboard as pb
+
 
 def write_run(directory, *points, tag="loss", name="events.out.tfevents.1", wall_time=0.0):
-    """A run of one file: the version record, then a scalar for each (step, value). Returns the file."""
+    """Write a run of one file: the version record, then a scalar for each (step, value). Returns the file."""
     events = scalars(tag, *(points or [(0, 0.0)]))
     for event in events:
         event.wall_time += wall_time
@@ -19,7 +20,7 @@ def write_run(directory, *points, tag="loss", name="events.out.tfevents.1", wall
 
 
 def append(path, *points, tag="loss"):
-    """More scalars at the end of a file."""
+    """Append scalars to a file."""
     with Path(path).open("ab") as stream:
         stream.write(event_file(*scalars(tag, *points)))
 
@@ -29,9 +30,14 @@ def values(run, tag="loss"):
     return run.series(tag).values.tolist()
 
 
-def all_of(log):
-    """Everything a log says, as plain data."""
-    return {"runs": [_run(run) for run in log.values()], "notes": sorted(map(str, log.notes()))}
+def all_of(runs):
+    """Everything that was read, as plain data."""
+    return {"runs": [_run(run) for run in runs.values()], "notes": sorted(map(str, runs.notes()))}
+
+
+def matches_fresh_read(runs):
+    """Whether runs that were kept up to date equal the same runs read from scratch."""
+    return all_of(runs) == all_of(pb.read(*(directory.path for directory in runs.log_directories)))
 
 
 def _run(run):
@@ -43,7 +49,7 @@ def _run(run):
         "size": run.size_bytes,
         "points": run.points,
         "active": (str(run.started), str(run.ended)),
-        "restarts": [dataclasses.astuple(restart) for restart in run.restarts()],
+        "restarts": [tuple(restart) for restart in run.restarts()],
         "tags": [_tag(run, info) for info in run.infos().values()],
         "stats": [str(stats) for stats in run.stats()],
         "ranks": {number: _run(rank) for number, rank in run.ranks.items() if rank is not run},

@@ -1,4 +1,4 @@
-"""TensorBoard as the reference: which runs it finds, what it reads in them, and how ours compares bit for bit."""
+"""TensorBoard as the reference: the runs it finds, the values it reads, and bit-for-bit comparison with ours."""
 
 import math
 import os
@@ -11,7 +11,7 @@ from tensorboard.util import tensor_util
 
 
 def accumulate(directory):
-    """Everything TensorBoard keeps of one run, with nothing sampled away."""
+    """Everything TensorBoard reads from one run, without sampling."""
     everything = dict.fromkeys(event_accumulator.DEFAULT_SIZE_GUIDANCE, 0)
     return event_accumulator.EventAccumulator(str(directory), size_guidance=everything).Reload()
 
@@ -22,7 +22,7 @@ def runs_by_tensorboard(root):
 
 
 def scalars_by_tensorboard(accumulator):
-    """Tag -> [(step, wall time, value)], of either form."""
+    """Tag -> [(step, wall time, value)], for both forms of scalar."""
     found = {
         tag: [(e.step, e.wall_time, e.value) for e in accumulator.Scalars(tag)] for tag in accumulator.Tags()["scalars"]
     }
@@ -47,7 +47,7 @@ def points_of(series):
 
 
 def assert_same_run(run, directory):
-    """Our run holds what TensorBoard reads in the directory."""
+    """Assert that our run has what TensorBoard reads from the directory."""
     accumulator = accumulate(directory)
     assert_same_scalars(run, accumulator)
     assert_same_values(run, accumulator)
@@ -55,7 +55,7 @@ def assert_same_run(run, directory):
 
 
 def assert_same_scalars(run, accumulator):
-    """Tags, steps, wall times and values, bit for bit."""
+    """Compare tags, steps, wall times and values, bit for bit."""
     expected = scalars_by_tensorboard(accumulator)
     assert set(run.tags("scalar")) == set(expected), run.name
     for tag, points in expected.items():
@@ -63,7 +63,7 @@ def assert_same_scalars(run, accumulator):
 
 
 def assert_same_values(run, accumulator):
-    """Histograms, images, text and graphs."""
+    """Compare histograms, images, audio, text and graphs."""
     tags = accumulator.Tags()
     assert set(tags["histograms"]) <= set(run.tags("histogram"))
     for tag in tags["histograms"]:
@@ -86,7 +86,7 @@ def assert_same_values(run, accumulator):
 
 
 def assert_same_histograms(histograms, events):
-    """The old form, every field."""
+    """Compare every field of the old form."""
     assert len(histograms) == len(events)
     for histogram, event in zip(histograms, events, strict=True):
         want = event.histogram_value
@@ -98,7 +98,7 @@ def assert_same_histograms(histograms, events):
 
 
 def assert_same_hparams(run, accumulator):
-    """The first record is TensorBoard's; ours puts all of a run together (docs/design/reading.md)."""
+    """Compare with TensorBoard's first record; ours merges all records of a run (docs/design/reading.md)."""
     try:
         contents = accumulator.PluginTagToContent("hparams")
     except KeyError:

@@ -1,13 +1,13 @@
-"""Event files of one long series, for tests that need thousands of points."""
+"""Event files with one long series, for tests that need thousands of points."""
 
 import numpy as np
 from builders import event_file, version
 
-from pulseboard.native.kernel import EventWriter
+from pulseboard.kernel.writer import EventWriter
 
 
 def write_series(path, steps, values, *, tag="loss", wall_times=None):
-    """An event file of one scalar series, by the writer that records use. Returns its path."""
+    """Write an event file with one scalar series, using the kernel's writer. Returns its path."""
     writer = EventWriter()
     walls = np.arange(len(steps)) * 0.5 + 1e9 if wall_times is None else wall_times
     for step, value, wall in zip(steps, values, walls, strict=True):

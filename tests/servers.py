@@ -1,4 +1,4 @@
-"""Real servers: processes of their own, with their marks and cache in a directory of the test's."""
+"""Real servers in processes of their own, with marks and cache in a directory of the test."""
 
 import json
 import os
@@ -20,8 +20,8 @@ from pulseboard.core.module_tree import Module, ModuleTree, Parameter
 
 
 @dataclass
-class Answer:
-    """What came back, errors too."""
+class Response:
+    """A response, possibly an error."""
 
     status: int
     headers: dict
@@ -51,14 +51,14 @@ class Server:
     process: subprocess.Popen
     url: str
     token: str | None
-    said: list = field(default_factory=list)
+    output: list = field(default_factory=list)
 
     @property
     def port(self):
         return int(re.search(r":(\d+)/", self.url)[1])
 
-    def ask(self, path, body=None, *, method=None, headers=None, token=None, timeout=30):
-        """One request; `path` is below the server's address."""
+    def request(self, path, body=None, *, method=None, headers=None, token=None, timeout=30):
+        """Send a request; `path` is relative to the server's URL."""
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data=data, method=method)
         if data is not None:
@@ -69,21 +69,21 @@ class Server:
         for name, value in (headers or {}).items():
             request.add_header(name, value)
         try:
-            with _opener.open(request, timeout=timeout) as answer:
-                return Answer(answer.status, dict(answer.headers), answer.read())
+            with _opener.open(request, timeout=timeout) as response:
+                return Response(response.status, dict(response.headers), response.read())
         except urllib.error.HTTPError as error:
             with error:
-                return Answer(error.code, dict(error.headers), error.read())
+                return Response(error.code, dict(error.headers), error.read())
 
     def api(self, path, body=None, **options):
-        """One request of the interface."""
-        return self.ask(f"api/{path}", body, **options)
+        """Send a request to an endpoint."""
+        return self.request(f"api/{path}", body, **options)
 
     def window(self, runs, tags, **options):
-        """Series by (run, tag): what their headers say, and their columns."""
-        answer = self.api("window", {"runs": runs, "tags": tags, **options})
-        assert answer.status == 200, answer.body
-        return read_columns(answer.body)
+        """The series of a window by (run, tag): their header fields and their columns."""
+        response = self.api("window", {"runs": runs, "tags": tags, **options})
+        assert response.status == 200, response.body
+        return read_columns(response.body)
 
     def wait_until_loaded(self):
         wait_for(lambda: self.api("status").json["loading"] is None)
@@ -101,32 +101,32 @@ class Server:
         self.process.stderr.close()
 
 
-def wait_for(what, *, secs=20.0):
-    """Until `what()` is true."""
+def wait_for(condition, *, secs=20.0):
+    """Wait until `condition()` is true."""
     end = time.monotonic() + secs
-    while not what():
-        assert time.monotonic() < end, "waited in vain"
+    while not condition():
+        assert time.monotonic() < end, "the condition did not become true"
         time.sleep(0.02)
 
 
 def read_columns(data):
-    """Binary columns, read as the contract has them."""
+    """Decode binary columns as docs/design/serving.md defines them."""
     assert data[:4] == b"PBC1"
     length = int.from_bytes(data[4:8], "little")
     header = json.loads(data[8 : 8 + length])
     start = (8 + length + 7) // 8 * 8
-    found = {}
+    decoded = {}
     for series in header["series"]:
         columns = {}
         for name, (offset, count, kind) in series.pop("columns").items():
             assert offset % 8 == 0
             columns[name] = np.frombuffer(data, f"<{kind}", count, start + offset)
-        found[series.get("run", series.get("group")), series["tag"]] = (series, columns)
-    return found
+        decoded[series.get("run", series.get("group")), series["tag"]] = (series, columns)
+    return decoded
 
 
 def start_server(*arguments, home, env=None):
-    """`pulseboard …` in a process of its own, waited for until it says where it is."""
+    """Start `pulseboard …` in its own process, and wait until it prints its URL."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pulseboard", *map(str, arguments)],
         stdout=subprocess.PIPE,
@@ -139,14 +139,14 @@ def start_server(*arguments, home, env=None):
             **(env or {}),
         },
     )
-    said = []
+    output = []
     while line := process.stdout.readline():
-        said.append(line)
+        output.append(line)
         if found := re.search(r"is at (\S+)", line):
             url, _, token = found[1].partition("?token=")
             url = url.replace(re.search(r"//(.*):\d+", url)[1], "127.0.0.1")
-            return Server(process, url, token or None, said)
-    raise AssertionError(f"no server: {''.join(said)}{process.stderr.read()}")
+            return Server(process, url, token or None, output)
+    raise AssertionError(f"no server: {''.join(output)}{process.stderr.read()}")
 
 
 @contextmanager
@@ -159,7 +159,7 @@ def a_server(directory, home, *arguments):
 
 
 def small_model():
-    """The modules of a model whose embedding is its output too."""
+    """The modules of a model that shares its embedding with its output layer."""
     embedding = Parameter("weight", (10, 4), "float32", trained=True)
     tied = Parameter("weight", (10, 4), "float32", trained=True, tied_to="embedding.weight")
     modules = (
@@ -171,7 +171,7 @@ def small_model():
 
 
 def write_everything(directory):
-    """Two runs: one that a plain writer left, one with every kind of value."""
+    """Two runs: one of plain scalars, and one with every kind of value."""
     write_run(directory / "plain", *((step, 1 / (step + 1)) for step in range(5000)))
     with pb.init(dir=directory, run_id="rich", telemetry_secs=0, strict=True, config={"depth": 3}) as run:
         for step in range(20):
@@ -183,4 +183,4 @@ def write_everything(directory):
             "notes", "# Title\n\n<script>alert(1)</script> [x](javascript:alert(1)) ![i](http://far/x.png) **bold**"
         )
         run.hparams({"lr": 0.1})
-        run.tell_modules(small_model)
+        run.save_modules(small_model)

@@ -1,4 +1,4 @@
-"""Trainings of trainers/ that are plain scripts: run in this process with the flags given, and read back."""
+"""Run the trainers that are plain scripts in this process, and read their runs back."""
 
 import json
 import os
@@ -16,22 +16,23 @@ ROOT = Path(__file__).parents[1]
 
 
 def train(trainer, directory, *flags):
-    """The run as it was logged (`run`), its config, and every name of the script (`made`)."""
+    """The run read back (`run`), its run.json and config, and every name of the script (`script`)."""
     script = ROOT / "trainers" / f"{trainer}.py"
     argv = [str(script), "--dir", str(directory), "--device", "cpu", *map(str, flags)]
     with patch.object(sys, "argv", argv), patch.object(sys, "path", [str(script.parent), str(ROOT), *sys.path]):
-        made = SimpleNamespace(**runpy.run_path(str(script), run_name="trainer"))
-    told = json.loads((made.run.directory / "run.json").read_text())
-    return SimpleNamespace(run=pb.read(directory)[made.run.id], made=made, config=told["config"], told=told)
+        namespace = SimpleNamespace(**runpy.run_path(str(script), run_name="trainer"))
+    run_json = json.loads((namespace.run.directory / "run.json").read_text())
+    run = pb.read(directory)[namespace.run.id]
+    return SimpleNamespace(run=run, script=namespace, config=run_json["config"], run_json=run_json)
 
 
 def values(training, tag):
-    """The numbers of a tag."""
+    """The values of a tag."""
     return training.run.series(tag).values
 
 
 def assert_golden_losses(training, tag, name, *, steps=None):
-    """The first steps are those that are kept, or become it where PULSEBOARD_GOLDEN is set."""
+    """Compare the first steps with the golden file; with PULSEBOARD_GOLDEN set, write it."""
     path = ROOT / "tests" / "golden" / f"{name}_losses.json"
     found = values(training, tag)[:steps]
     if os.environ.get("PULSEBOARD_GOLDEN"):

@@ -1,22 +1,43 @@
-"""Every command of `make bench` starts and says what it takes."""
+"""Every command of `make bench` starts, and `python -m benchmarks` lists them all."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = re.findall(r"python (benchmarks/\w+\.py)", (ROOT / "Makefile").read_text(encoding="utf-8"))
+COMMANDS = re.findall(r"python -m benchmarks\.(\w+)", (ROOT / "Makefile").read_text(encoding="utf-8"))
+SUBJECTS = sorted(path.parent.name for path in (ROOT / "benchmarks").glob("*/__main__.py"))
 
 
-def test_there_are_commands():
-    assert len(COMMANDS) >= 7
+def test_make_bench_runs_every_benchmark_once():
+    assert sorted(COMMANDS) == SUBJECTS
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_it_starts(command):
-    ran = subprocess.run([sys.executable, command, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert ran.returncode == 0, ran.stderr
-    assert "--write" in ran.stdout
+def test_the_list_has_a_line_for_each_command(run_benchmark):
+    done = run_benchmark("benchmarks")
+    assert done.returncode == 0, done.stderr
+    listed = re.findall(r"^  (\w+) +\S", done.stdout, re.MULTILINE)
+    assert sorted(listed) == sorted([*SUBJECTS, "compare", "versions"])
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_it_starts(run_benchmark, name):
+    done = run_benchmark(f"benchmarks.{name}", "--help")
+    assert done.returncode == 0, done.stderr
+    assert "--write" in done.stdout
+    assert "--quick" in done.stdout
+
+
+def test_two_checkouts_are_compared_task_by_task(monkeypatch, capsys, tmp_path):
+    from benchmarks import versions
+
+    monkeypatch.setattr(versions, "make_sets", lambda *_, **__: None)
+    monkeypatch.setattr(versions, "_TASKS", {"count": "sum(range(200_000))"})
+    monkeypatch.setattr(
+        "sys.argv", ["versions", str(ROOT), str(ROOT), "--repeat", "3", "--write", str(tmp_path / "r.md")]
+    )
+    assert versions.main() == 0
+    (ratio,) = re.findall(r"([\d.]+)  count", capsys.readouterr().out)
+    assert float(ratio) > 0
+    assert "| count" in (tmp_path / "r.md").read_text()

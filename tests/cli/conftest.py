@@ -54,7 +54,7 @@ def pulseboard(capsys):
 
 @pytest.fixture
 def golden():
-    """Compares text with a file of tests/golden; `make golden` writes the files anew."""
+    """Compares text with a file of tests/golden; `make golden` rewrites the files."""
 
     def compare(text, name):
         path = GOLDEN / name

@@ -11,7 +11,7 @@ from builders import event_file, scalars, version
 from log_directories import all_of, values, write_run
 
 import pulseboard as pb
-from pulseboard.files import archive
+from pulseboard.rundir import archive
 
 
 def tree(root):
@@ -53,7 +53,7 @@ def test_the_plan_as_json_names_every_file_and_where_it_goes(pulseboard, runs, t
     assert not (tmp_path / "archive").exists()
 
 
-def test_nothing_to_archive_is_said_so(pulseboard, tmp_path):
+def test_having_nothing_to_archive_is_reported(pulseboard, tmp_path):
     (tmp_path / "runs").mkdir()
     assert pulseboard("archive", tmp_path / "runs", "--to", tmp_path / "archive").out == "Nothing to archive.\n"
 
@@ -85,7 +85,7 @@ def test_with_yes_runs_move_and_open_from_the_archive_with_identical_series(puls
     assert all(path.name.endswith(".gz") for path in (tmp_path / "archive").rglob("*tfevents*"))
 
 
-def test_the_deed_as_json_tells_sizes_before_and_after(pulseboard, runs, tmp_path):
+def test_json_has_sizes_before_and_after(pulseboard, runs, tmp_path):
     size = (runs / "baseline" / "events.out.tfevents.1700000000.host").stat().st_size
     ran = pulseboard("archive", runs, "--to", tmp_path / "archive", "--yes", "--json", "-r", "baseline")
     done = json.loads(ran.out)
@@ -105,7 +105,7 @@ def test_an_archived_file_is_plain_gzip_with_the_time_of_the_original(pulseboard
     assert subprocess.run(["gunzip", "--stdout", packed], check=True, capture_output=True).stdout == data
 
 
-def test_only_the_chosen_runs_go(pulseboard, runs, tmp_path):
+def test_only_selected_runs_are_moved(pulseboard, runs, tmp_path):
     pulseboard("archive", runs, "--to", tmp_path / "archive", "--yes", "-r", "sweep/lr=0.1")
     assert set(pb.read(runs)) == {"baseline", "resumed", "damaged", "empty", "sweep/lr=0.01"}
     assert set(pb.read(tmp_path / "archive")) == {"runs/sweep/lr=0.1"}
@@ -128,7 +128,7 @@ def test_damaged_files_are_kept_as_they_are(pulseboard, runs, tmp_path):
     assert gzip.decompress(packed.read_bytes()) == want
 
 
-def test_side_files_travel_and_checkpoints_stay(pulseboard, tmp_path):
+def test_side_files_move_and_checkpoints_stay(pulseboard, tmp_path):
     exp = tmp_path / "runs" / "exp"
     os.utime(write_run(exp / "logs" / "tensorboard", (0, 1.0)), (1e9, 1e9))
     for name in ("run.json", "training.json", "findings.json"):
@@ -148,7 +148,7 @@ def test_side_files_travel_and_checkpoints_stay(pulseboard, tmp_path):
     assert list(pb.read(tmp_path / "archive" / "runs")) == ["exp"]
 
 
-def test_what_other_ranks_wrote_travels_with_their_run(pulseboard, tmp_path):
+def test_files_of_other_ranks_move_with_their_run(pulseboard, tmp_path):
     exp = tmp_path / "runs" / "exp"
     (exp / "logs" / "tensorboard").mkdir(parents=True)
     (exp / "run.json").write_text("{}")
@@ -161,7 +161,7 @@ def test_what_other_ranks_wrote_travels_with_their_run(pulseboard, tmp_path):
     assert tree(tmp_path / "runs") == {}
 
 
-def test_directories_left_empty_go_but_the_log_directory_stays(pulseboard, tmp_path):
+def test_empty_directories_are_removed_but_the_log_directory_stays(pulseboard, tmp_path):
     os.utime(write_run(tmp_path / "here" / "runs" / "sweep" / "a", (0, 1.0)), (1e9, 1e9))
     pulseboard("archive", tmp_path / "here" / "runs", "--to", tmp_path / "archive", "--yes")
     assert list((tmp_path / "here").rglob("*")) == [tmp_path / "here" / "runs"]
@@ -216,32 +216,32 @@ def test_a_run_and_a_link_to_it_are_archived_once_under_the_runs_own_name(pulseb
 
 
 def test_a_copy_that_does_not_read_back_keeps_the_original(pulseboard, runs, tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "_same", lambda source, part, *, packed: False)
+    monkeypatch.setattr(archive, "_same_content", lambda source, copy, *, compressed: False)
     before = tree(runs)
     ran = pulseboard("archive", runs, "--to", tmp_path / "archive", "--yes", "-r", "baseline", "-r", "resumed")
     assert ran.code == 1
-    assert ran.err.count("Not archived: the copy does not read back as the file. The file stays where it is: ") == 3
+    assert ran.err.count("Not archived: the copy differs from the file. The file was left in place: ") == 3
     assert tree(runs) == before
     assert tree(tmp_path / "archive") == {}
 
 
 def test_failures_are_in_the_json_too(pulseboard, runs, tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "_same", lambda source, part, *, packed: False)
+    monkeypatch.setattr(archive, "_same_content", lambda source, copy, *, compressed: False)
     ran = pulseboard("archive", runs, "--to", tmp_path / "archive", "--yes", "--json", "-r", "baseline")
     assert ran.code == 1
     (failed,) = json.loads(ran.out)["failed"]
-    assert "does not read back" in failed
+    assert "the copy differs from the file" in failed
 
 
 def test_a_corrupted_copy_is_noticed(pulseboard, runs, tmp_path, monkeypatch):
     """The real comparison, with a disk that lies."""
     copy = archive._copy
 
-    def corrupt(source, part, *, packed):
-        copy(source, part, packed=packed)
-        data = bytearray(Path(part).read_bytes())
+    def corrupt(source, target, *, compress):
+        copy(source, target, compress=compress)
+        data = bytearray(Path(target).read_bytes())
         data[len(data) // 2] ^= 1
-        Path(part).write_bytes(data)
+        Path(target).write_bytes(data)
 
     monkeypatch.setattr(archive, "_copy", corrupt)
     before = tree(runs)
@@ -252,34 +252,34 @@ def test_a_corrupted_copy_is_noticed(pulseboard, runs, tmp_path, monkeypatch):
     assert tree(tmp_path / "archive") == {}
 
 
-def test_a_file_written_to_meanwhile_stays(pulseboard, runs, tmp_path, monkeypatch):
-    same = archive._same
+def test_a_file_that_grows_while_it_is_copied_stays(pulseboard, runs, tmp_path, monkeypatch):
+    same = archive._same_content
 
-    def grow(source, part, *, packed):
-        result = same(source, part, packed=packed)
+    def grow(source, copy, *, compressed):
+        result = same(source, copy, compressed=compressed)
         with open(source, "ab") as stream:
             stream.write(event_file(*scalars("loss", (99, 1.0))))
         return result
 
-    monkeypatch.setattr(archive, "_same", grow)
+    monkeypatch.setattr(archive, "_same_content", grow)
     ran = pulseboard("archive", runs, "--to", tmp_path / "archive", "--yes", "-r", "sweep/lr=0.1")
     assert ran.code == 1
-    assert "it was written to meanwhile" in ran.err
+    assert "it changed during the copy" in ran.err
     assert len(pb.read(runs)["sweep/lr=0.1"].series("loss")) == 2
 
 
-def test_a_file_that_is_there_already_is_not_written_over(pulseboard, runs, tmp_path):
+def test_an_existing_file_is_not_overwritten(pulseboard, runs, tmp_path):
     target = tmp_path / "archive" / "runs" / "baseline" / "events.out.tfevents.1700000000.host.gz"
     target.parent.mkdir(parents=True)
-    target.write_bytes(b"somebody else's")
+    target.write_bytes(b"another file")
     ran = pulseboard("archive", runs, "--to", tmp_path / "archive", "--yes", "-r", "baseline")
     assert ran.code == 1
-    assert f"there is a file already at {target}" in ran.err
-    assert target.read_bytes() == b"somebody else's"
+    assert f"there already is a file at {target}" in ran.err
+    assert target.read_bytes() == b"another file"
     assert "baseline" in pb.read(runs)
 
 
-def test_an_archive_directory_that_cannot_be_made_is_said_so(pulseboard, runs, tmp_path):
+def test_an_archive_directory_that_cannot_be_created_is_reported(pulseboard, runs, tmp_path):
     (tmp_path / "occupied").write_text("a file")
     before = tree(runs)
     ran = pulseboard("archive", runs, "--to", tmp_path / "occupied", "--yes", "-r", "baseline")
@@ -288,7 +288,7 @@ def test_an_archive_directory_that_cannot_be_made_is_said_so(pulseboard, runs, t
     assert tree(runs) == before
 
 
-def test_a_file_that_goes_meanwhile_is_told_and_the_rest_is_archived(pulseboard, runs, tmp_path, monkeypatch):
+def test_a_file_that_disappears_is_reported_and_the_rest_is_archived(pulseboard, runs, tmp_path, monkeypatch):
     move = archive.archive_file
 
     def lose_one(source, target):
@@ -321,12 +321,12 @@ def test_an_original_that_cannot_be_removed_leaves_no_second_copy(pulseboard, ru
     assert tree(tmp_path / "archive") == {}
 
 
-def test_runs_that_still_change_are_left_out(pulseboard, tmp_path):
+def test_runs_that_still_change_are_skipped(pulseboard, tmp_path):
     write_run(tmp_path / "runs" / "live", (0, 1.0))
     os.utime(write_run(tmp_path / "runs" / "done", (0, 1.0)), (time.time() - 3600,) * 2)
     ran = pulseboard("archive", tmp_path / "runs", "--to", tmp_path / "archive", "--yes")
     assert ran.code == 0
-    assert "Left out, changed in the last 600 s: live" in ran.out
+    assert "Skipped, changed in the last 600 s: live" in ran.out
     assert set(pb.read(tmp_path / "runs")) == {"live"}
     assert set(pb.read(tmp_path / "archive" / "runs")) == {"done"}
 
@@ -342,7 +342,7 @@ def test_the_age_at_which_a_run_counts_as_done_can_be_chosen(pulseboard, tmp_pat
     assert left_out("--min-age", "60") == []
 
 
-def test_where_archived_and_original_both_stand_nothing_counts_twice(pulseboard, tmp_path):
+def test_points_count_once_if_both_original_and_archived_file_exist(pulseboard, tmp_path):
     """As an archiving that was killed between the copy and the removal leaves it."""
     path = tmp_path / "runs" / "exp" / "events.out.tfevents.1"
     path.parent.mkdir(parents=True)

@@ -74,19 +74,19 @@ def steady(text):
     return re.sub(r"[ \d]\d %", "## %", text)
 
 
-def test_a_healthy_run_is_said_to_be_well_and_what_more_could_be_checked(pulseboard, trainings, golden):
+def test_a_healthy_run_is_reported_healthy_with_what_more_could_be_checked(pulseboard, trainings, golden):
     ran = pulseboard("diagnose", trainings, "-r", "healthy")
     assert (ran.code, ran.err) == (0, "")
     golden(ran.out, "diagnose_healthy.txt")
-    assert "Nothing wrong was found." in ran.out
+    assert "No problems found." in ran.out
 
 
-def test_a_broken_run_is_critical_with_curve_cause_check_and_cure(pulseboard, trainings, golden):
+def test_a_broken_run_is_critical_with_curve_cause_check_and_fix(pulseboard, trainings, golden):
     ran = pulseboard("diagnose", trainings / "broken")
     assert (ran.code, ran.err) == (1, "")
     golden(steady(ran.out), "diagnose_broken.txt")
     assert "✖ broken  critical" in ran.out
-    for part in ("loss-nan", "step 180", "××××", "▔▔▔▔", "cause", "Check next", "What to change"):
+    for part in ("loss-nan", "step 180", "××××", "▔▔▔▔", "cause", "Next check", "Fixes"):
         assert part in ran.out, part
 
 
@@ -94,8 +94,8 @@ def test_several_runs_end_in_a_table_with_the_worst_first(pulseboard, trainings,
     ran = pulseboard("diagnose", trainings)
     assert ran.code == 1
     golden(steady(ran.out), "diagnose.txt")
-    table = ran.out[ran.out.index("likeliest cause") :]
-    assert re.findall(r"^(\w+) .*(?:critical|warning|info|ok)", table, re.MULTILINE)[:3] == [
+    table = ran.out[ran.out.index("likely cause") :]
+    assert re.findall(r"^(\w+) .*(?:critical|warning|info|healthy)", table, re.MULTILINE)[:3] == [
         "broken",
         "overfits",
         "healthy",
@@ -103,7 +103,20 @@ def test_several_runs_end_in_a_table_with_the_worst_first(pulseboard, trainings,
     assert "✔ healthy" not in ran.out  # well, so the table is enough
 
 
-def test_everything_can_be_asked_for(pulseboard, trainings):
+def test_a_run_that_cannot_be_judged_says_what_is_missing(pulseboard, tmp_path):
+    write(tmp_path / "unnamed" / EVENTS, *events({"zork": falling()}))
+    write(tmp_path / "short" / EVENTS, *events({"train/loss": falling(3)}))
+    alone = pulseboard("diagnose", tmp_path, "-r", "unnamed")
+    assert (alone.code, alone.err) == (0, "")
+    assert "? unnamed  not enough data" in alone.out
+    assert "No training loss, validation loss, accuracy or return was recognized" in alone.out
+    short = pulseboard("diagnose", tmp_path, "-r", "short").out
+    assert "Too few points to judge (train/loss)" in short
+    both = pulseboard("diagnose", tmp_path).out
+    assert "2 not enough data" in both
+
+
+def test_all_shows_everything(pulseboard, trainings):
     out = pulseboard("diagnose", trainings, "--all").out
     assert "✔ healthy" in out
     assert "weights-frozen: no tag was read as update.ratio" in out
@@ -146,10 +159,10 @@ COMMAND = [sys.executable, "-m", "pulseboard"]
 # ---- for programs
 
 
-def test_json_has_the_schema_that_is_promised(pulseboard, trainings):
+def test_json_has_the_documented_schema(pulseboard, trainings):
     ran = pulseboard("diagnose", trainings, "--json")
     document = json.loads(ran.out, parse_constant=lambda word: 1 / 0)
-    assert document["schema"] == 1
+    assert document["schema"] == 2
     runs = {run["run"]: run for run in document["runs"]}
     assert {name: run["status"] for name, run in runs.items()} == {
         "broken": "critical",
@@ -189,18 +202,18 @@ def test_json_has_the_schema_that_is_promised(pulseboard, trainings):
         ("broken", "warning", 1),
     ],
 )
-def test_the_exit_code_tells_whether_something_is_at_or_above_fail_on(pulseboard, trainings, run, fail_on, code):
+def test_the_exit_code_follows_fail_on(pulseboard, trainings, run, fail_on, code):
     assert pulseboard("diagnose", trainings, "-r", run, "--fail-on", fail_on).code == code
 
 
-def test_what_cannot_be_read_is_exit_code_2(pulseboard, tmp_path):
+def test_unreadable_input_is_exit_code_2(pulseboard, tmp_path):
     ran = pulseboard("diagnose", tmp_path / "nothing")
     assert (ran.code, ran.out) == (2, "")
     assert "no such file or directory" in ran.err
     (tmp_path / "empty").mkdir()
     ran = pulseboard("diagnose", tmp_path / "empty")
     assert ran.code == 2
-    assert "no runs to diagnose" in ran.err
+    assert "No runs to diagnose" in ran.err
 
 
 # ---- roles and profiles
@@ -215,20 +228,20 @@ def test_a_tag_can_be_given_a_role(pulseboard, tmp_path):
 
 
 @pytest.mark.parametrize("given", ["train.los=a", "train.loss"])
-def test_a_role_that_does_not_exist_is_refused_with_those_that_do(pulseboard, trainings, given):
+def test_an_unknown_role_is_rejected_with_the_known_ones(pulseboard, trainings, given):
     ran = pulseboard("diagnose", trainings, "--role", given)
     assert ran.code == 2
     assert repr(given) in ran.err
     assert "train.loss" in ran.err
 
 
-def test_a_tag_that_is_not_there_is_said_so(pulseboard, trainings):
+def test_an_unknown_tag_is_reported(pulseboard, trainings):
     ran = pulseboard("diagnose", trainings, "--role", "train.loss=los")
     assert (ran.code, ran.out) == (2, "")
     assert "No run has a scalar 'los' to read as train.loss" in ran.err
 
 
-def test_a_profile_of_ones_own_counts(pulseboard, trainings, tmp_path):
+def test_a_custom_profile_applies(pulseboard, trainings, tmp_path):
     own = tmp_path / "own.toml"
     own.write_text('[severities]\nloss-nan = "info"\n')
     ran = pulseboard("diagnose", trainings, "-r", "broken", "--profile", own, "--json")
@@ -237,12 +250,12 @@ def test_a_profile_of_ones_own_counts(pulseboard, trainings, tmp_path):
     assert {one["severity"] for one in run["findings"] if one["slug"] == "loss-nan"} == {"info"}
 
 
-def test_a_mistake_in_a_profile_is_told_with_the_place(pulseboard, trainings, tmp_path):
+def test_a_mistake_in_a_profile_is_reported_with_its_location(pulseboard, trainings, tmp_path):
     own = tmp_path / "own.toml"
     own.write_text("[limits.loss-spike]\nrize = 3\n")
     ran = pulseboard("diagnose", trainings, "--profile", own)
     assert (ran.code, ran.out) == (2, "")
-    assert "loss-spike has no limit 'rize'; it has rise" in ran.err
+    assert "loss-spike has no limit 'rize'; it has least, noise, rise" in ran.err
     assert str(own) in ran.err
     own.write_text("limits = [")
     assert "Not a TOML file" in pulseboard("diagnose", trainings, "--profile", own).err
@@ -251,7 +264,7 @@ def test_a_mistake_in_a_profile_is_told_with_the_place(pulseboard, trainings, tm
 # ---- files
 
 
-def test_the_ending_of_the_file_chooses_its_form(pulseboard, trainings, tmp_path):
+def test_the_extension_of_the_file_sets_the_format(pulseboard, trainings, tmp_path):
     for name, begins in (
         ("r.html", "<!doctype html>"),
         ("r.md", "# Diagnosis"),
@@ -266,7 +279,7 @@ def test_the_ending_of_the_file_chooses_its_form(pulseboard, trainings, tmp_path
         assert "loss-nan" in text
 
 
-def test_the_html_file_needs_nothing_else(pulseboard, trainings, tmp_path):
+def test_the_html_file_is_self_contained(pulseboard, trainings, tmp_path):
     pulseboard("diagnose", trainings, "-o", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert not re.search(r"""(src|href)\s*=|@import|url\(""", page)
@@ -276,7 +289,7 @@ def test_the_html_file_needs_nothing_else(pulseboard, trainings, tmp_path):
 # ---- watching
 
 
-def test_watching_tells_a_finding_within_seconds_and_ends_quietly(tmp_path):
+def test_watch_reports_a_finding_soon_and_exits_cleanly(tmp_path):
     path = tmp_path / "run" / EVENTS
     loss = falling()
     write(path, *events({"train/loss": loss[:100]}))
@@ -288,12 +301,12 @@ def test_watching_tells_a_finding_within_seconds_and_ends_quietly(tmp_path):
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
     try:
-        until(process, "Nothing wrong was found")
+        until(process, "No problems found")
         with path.open("ab") as log:
             log.write(event_file(*(at(step, scalar("train/loss", float("nan"))) for step in range(100, 140))))
         began = time.monotonic()
         line = until(process, "loss-nan")
-        assert time.monotonic() - began < 15  # about 3 s on a quiet machine
+        assert time.monotonic() - began < 60  # about 3 s on a quiet machine
         assert "critical" in line
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=20)
@@ -326,7 +339,7 @@ def test_a_finding_is_explained(pulseboard):
     assert {one["slug"] for one in json.loads(pulseboard("explain", "--json").out)} >= {"loss-spike", "loss-nan"}
 
 
-def test_a_finding_that_does_not_exist_is_met_with_the_nearest(pulseboard):
+def test_an_unknown_finding_suggests_similar_ones(pulseboard):
     ran = pulseboard("explain", "loss-spikes")
     assert ran.code == 2
     assert "Nearest: loss-spike" in ran.err
@@ -341,10 +354,10 @@ def test_a_profile_is_explained(pulseboard, golden):
     assert pulseboard("explain", "loss-spike", "--profile", "gpt").code == 2
 
 
-# ---- beside earlier runs
+# ---- compared with known-good runs
 
 
-def test_a_run_is_held_against_earlier_ones(pulseboard, tmp_path):
+def test_a_run_is_compared_with_known_good_ones(pulseboard, tmp_path):
     for seed in range(3):
         noise = np.random.default_rng(seed).normal(size=300) * 0.02
         write(tmp_path / "good" / str(seed) / EVENTS, *events({"train/loss": falling() + noise}))
@@ -352,7 +365,7 @@ def test_a_run_is_held_against_earlier_ones(pulseboard, tmp_path):
     assert pulseboard("diagnose", tmp_path / "new", "--fail-on", "warning").code == 0
     ran = pulseboard("diagnose", tmp_path / "new", "--against", tmp_path / "good", "--fail-on", "warning")
     assert ran.code == 1
-    assert "lies above the band of 3 earlier runs" in re.sub(r"\s+", " ", ran.out)
+    assert "is above the range of 3 earlier runs" in re.sub(r"\s+", " ", ran.out)
     ran = pulseboard("diagnose", tmp_path / "new", "--against", tmp_path / "new")
     assert ran.code == 2
-    assert "a band takes 3" in re.sub(r"\s+", " ", ran.err)
+    assert "comparing needs 3" in re.sub(r"\s+", " ", ran.err)

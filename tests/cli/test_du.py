@@ -26,14 +26,14 @@ def test_du_json_adds_up_to_the_bytes_on_disk(pulseboard, runs, golden, readable
     )
 
 
-def test_du_of_one_run_has_no_sum(pulseboard, runs):
+def test_du_of_one_run_has_no_total(pulseboard, runs):
     out = pulseboard("du", runs, "-r", "baseline").out
     assert "baseline" in out
     assert "\nall " not in out
     assert "\nall " in pulseboard("du", runs).out
 
 
-def test_what_other_ranks_wrote_counts_with_their_run(pulseboard, tmp_path):
+def test_files_of_other_ranks_count_with_their_run(pulseboard, tmp_path):
     (tmp_path / "exp").mkdir()
     (tmp_path / "exp" / "run.json").write_text("{}")
     for name in ("logs/tensorboard", "ranks/1", "ranks/2"):
@@ -43,5 +43,5 @@ def test_what_other_ranks_wrote_counts_with_their_run(pulseboard, tmp_path):
     assert sum(run["kinds"].values()) == run["size_bytes"]
 
 
-def test_an_empty_directory_is_said_to_be_empty(pulseboard, tmp_path):
-    assert pulseboard("du", tmp_path).out == "No runs, so nothing to measure.\n"
+def test_an_empty_directory_is_reported(pulseboard, tmp_path):
+    assert pulseboard("du", tmp_path).out == "No runs found.\n"

@@ -33,7 +33,7 @@ def test_json_and_parquet_hold_the_same_points(runs, tmp_path, pulseboard):
     for form in ("csv", "json", "parquet"):
         ran = pulseboard("export", runs, "--format", form, "-o", tmp_path / "out")
         assert ran.code == 0
-        assert ran.out.startswith(f"{want} points of 6 runs to {tmp_path / 'out'}, ")
+        assert ran.out.startswith(f"Wrote {want} points of 6 runs to {tmp_path / 'out'}, ")
 
 
 def test_the_format_is_taken_from_the_files_name(runs, tmp_path, pulseboard):
@@ -45,7 +45,7 @@ def test_the_format_is_taken_from_the_files_name(runs, tmp_path, pulseboard):
     assert (tmp_path / "all.txt").read_bytes().startswith(b"run,tag,step,wall_time,value\n")
 
 
-def test_the_summary_of_an_export_is_json_when_asked_for(runs, tmp_path, pulseboard):
+def test_the_summary_of_an_export_is_json_with_json(runs, tmp_path, pulseboard):
     ran = pulseboard("export", runs, "-o", tmp_path / "all.csv", "--json", "-r", "resumed")
     assert json.loads(ran.out) == {
         "schema": 1,
@@ -63,7 +63,7 @@ def test_json_without_a_file_is_the_export_itself(runs):
     assert {series["run"] for series in json.loads(out)["series"]} >= {"baseline", "resumed"}
 
 
-def test_runs_tags_and_orphans_are_chosen(runs, tmp_path, pulseboard):
+def test_runs_tags_and_orphans_can_be_selected(runs, tmp_path, pulseboard):
     def points(*args):
         return json.loads(pulseboard("export", runs, "-o", tmp_path / "out", "--json", *args).out)["points"]
 
@@ -81,7 +81,7 @@ def test_what_other_ranks_logged_is_exported_too(tmp_path):
     assert [(row["run"], row["value"]) for row in rows] == [("exp", "1.0"), ("exp/ranks/1", "2.0")]
 
 
-def test_a_directory_that_is_not_there_is_said_so_and_nothing_is_written(runs, tmp_path, pulseboard):
+def test_a_missing_directory_is_reported_and_nothing_is_written(runs, tmp_path, pulseboard):
     ran = pulseboard("export", runs, "-o", tmp_path / "nowhere" / "all.csv")
     assert ran.code == 2
     assert "No such file or directory" in ran.err
@@ -94,7 +94,7 @@ def test_an_export_that_fails_leaves_the_file_of_that_name_alone(runs, tmp_path,
     def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pulseboard.read.export.write", fail)
+    monkeypatch.setattr("pulseboard.export.write.write", fail)
     ran = pulseboard("export", runs, "-o", target)
     assert ran.code == 2
     assert "No space left on device" in ran.err
@@ -102,7 +102,7 @@ def test_an_export_that_fails_leaves_the_file_of_that_name_alone(runs, tmp_path,
     assert sorted(path.name for path in tmp_path.iterdir()) == ["all.csv", "runs"]
 
 
-def test_an_exported_file_is_as_readable_as_any_other(runs, tmp_path, pulseboard):
+def test_an_exported_file_has_ordinary_permissions(runs, tmp_path, pulseboard):
     before = os.umask(0o022)
     try:
         pulseboard("export", runs, "-o", tmp_path / "all.csv")
@@ -115,11 +115,11 @@ def test_an_empty_directory_exports_a_header(tmp_path):
     assert exported(tmp_path)[:2] == (0, b"run,tag,step,wall_time,value\n")
 
 
-def test_parquet_is_not_poured_into_a_terminal(runs, pulseboard, monkeypatch):
+def test_parquet_is_not_printed_to_a_terminal(runs, pulseboard, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     ran = pulseboard("export", runs, "--format", "parquet")
     assert ran.code == 2
-    assert "name a file with -o FILE" in ran.err
+    assert "Write to a file with -o FILE" in ran.err
 
 
 @pytest.mark.parametrize("name", ["comma,run", 'quote"run', "line\nrun"])

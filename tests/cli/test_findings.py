@@ -1,8 +1,8 @@
-"""Findings are told once as they appear, and again only where they became graver."""
+"""Findings are reported once, and again only if their severity rises."""
 
 import json
 
-from pulseboard.cli.findings import News, print_finding
+from pulseboard.cli.findings import NewFindings, print_finding
 from pulseboard.core.finding import Finding, RunReport
 
 
@@ -18,19 +18,19 @@ def report(run, *findings):
 
 
 def test_a_finding_is_new_once_for_a_run_and_a_metric():
-    news, odd = News(), finding("loss-spike")
-    assert news.of(report("a", odd)) == [odd]
-    assert news.of(report("a", odd)) == []
-    assert news.of(report("b", odd)) == [odd]
+    news, odd = NewFindings(), finding("loss-spike")
+    assert news.take(report("a", odd)) == [odd]
+    assert news.take(report("a", odd)) == []
+    assert news.take(report("b", odd)) == [odd]
     other = finding("loss-spike", metric="val/loss")
-    assert news.of(report("a", odd, other)) == [other]
+    assert news.take(report("a", odd, other)) == [other]
 
 
-def test_a_finding_that_became_graver_is_new_again():
-    news = News([report("a", finding("overfitting", "info"))])
-    grave = finding("overfitting", "warning")
-    assert news.of(report("a", grave)) == [grave]
-    assert news.of(report("a", grave)) == []
+def test_a_finding_is_new_again_if_its_severity_rises():
+    news = NewFindings([report("a", finding("overfitting", "info"))])
+    warning = finding("overfitting", "warning")
+    assert news.take(report("a", warning)) == [warning]
+    assert news.take(report("a", warning)) == []
 
 
 def test_a_finding_is_one_line_with_its_run_and_its_numbers(capsys):
@@ -38,7 +38,7 @@ def test_a_finding_is_one_line_with_its_run_and_its_numbers(capsys):
     assert capsys.readouterr().out == "12 s  odd[run]  warning loss-spike  train/loss [is] odd.\n"
 
 
-def test_for_programs_it_is_json(capsys):
+def test_with_json_it_is_one_line_of_json(capsys):
     print_finding("a", finding("loss-spike"), as_json=True)
-    told = json.loads(capsys.readouterr().out)
-    assert (told["run"], told["slug"], told["first_step"]) == ("a", "loss-spike", 3)
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["run"], printed["slug"], printed["first_step"]) == ("a", "loss-spike", 3)

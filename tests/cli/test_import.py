@@ -6,8 +6,9 @@ import os
 import sqlite3
 
 import pytest
-from foreign_logs import CORPUS, need_corpus, points, written
+from corpus import CORPUS, need_corpus
 from log_directories import write_run
+from other_formats import points, written
 from reference import accumulate, scalars_by_tensorboard
 
 import pulseboard as pb
@@ -30,7 +31,7 @@ def test_every_run_of_another_format_gets_an_event_file(pulseboard, logs, tmp_pa
     ran = pulseboard("import", logs, tmp_path / "runs")
     assert (ran.code, ran.err) == (0, "")
     assert f"Wrote 2 runs, 6 points, to {tmp_path / 'runs'}" in ran.out
-    assert "Left out 1 run of event files" in ran.out
+    assert "Skipped 1 run of event files" in ran.out
     log = pb.read(tmp_path / "runs")
     assert set(log) == {"a", "b/train.log"}
     assert points(log["a"], "loss") == [(0, 2.5), (10, "nan")]
@@ -46,26 +47,26 @@ def test_one_file_and_one_of_its_tags(pulseboard, logs, tmp_path):
     assert log["metrics.csv"].tags("scalar") == ["loss"]
 
 
-def test_json_tells_what_was_written_from_what(pulseboard, logs, tmp_path):
+def test_json_lists_what_was_written_from_which_source(pulseboard, logs, tmp_path):
     ran = pulseboard("import", logs, tmp_path / "runs", "-r", "^a$", "--json")
-    told = json.loads(ran.out)
-    (row,) = told["imported"]
+    document = json.loads(ran.out)
+    (row,) = document["imported"]
     assert (row["run"], row["format"], row["tags"], row["points"]) == ("a", "lightning-csv", 2, 4)
     assert row["source"] == str(logs / "a" / "metrics.csv")
     assert os.path.isfile(row["output"])
-    assert told["already_event_files"] == 0
+    assert document["already_event_files"] == 0
 
 
-def test_a_place_that_holds_event_files_is_refused_before_anything_is_written(pulseboard, logs, tmp_path):
+def test_a_target_with_event_files_is_rejected_before_anything_is_written(pulseboard, logs, tmp_path):
     assert pulseboard("import", logs, tmp_path / "runs", "-r", "^b").code == 0
     ran = pulseboard("import", logs, tmp_path / "runs")
     assert (ran.code, ran.out) == (2, "")
-    assert "There are event files already" in ran.err
+    assert "The target already contains event files" in ran.err
     assert ran.err.rstrip().endswith(str(tmp_path / "runs" / "b" / "train.log"))
     assert not (tmp_path / "runs" / "a").exists()
 
 
-def test_nothing_to_import_is_said(pulseboard, tmp_path):
+def test_having_nothing_to_import_is_reported(pulseboard, tmp_path):
     write_run(tmp_path / "events", (0, 7.0))
     ran = pulseboard("import", tmp_path / "events", tmp_path / "runs")
     assert (ran.code, ran.err) == (0, "")
@@ -77,18 +78,18 @@ def test_a_file_of_no_known_format_is_an_error(pulseboard, tmp_path):
     path = written(tmp_path / "x.bin", os.urandom(5000))
     ran = pulseboard("import", path, tmp_path / "runs")
     assert (ran.code, ran.out) == (2, "")
-    assert "neither an event file nor of another format" in ran.err
+    assert "not an event file, nor in any other supported format" in ran.err
 
 
-def test_damage_is_told_and_the_rest_imported(pulseboard, tmp_path):
+def test_damage_is_reported_and_the_rest_imported(pulseboard, tmp_path):
     path = written(tmp_path / "log.csv", "step,loss\n0,1\n1,abc\n2,3\n")
     ran = pulseboard("import", path, tmp_path / "runs")
     assert ran.code == 0
-    assert "no numbers" in ran.err
+    assert "non-numeric" in ran.err
     assert points(pb.read(tmp_path / "runs")["log.csv"], "loss") == [(0, 1.0), (2, 3.0)]
 
 
-def test_no_name_leads_out_of_the_destination(pulseboard, tmp_path):
+def test_no_run_name_leads_out_of_the_destination(pulseboard, tmp_path):
     path = tmp_path / "mlflow.db"
     with sqlite3.connect(path) as database:
         database.executescript(
@@ -126,7 +127,7 @@ def test_real_logs_come_through_with_every_point(pulseboard, tmp_path):
     source = need_corpus() / "pytorch+torchtitan"
     assert pulseboard("import", source, tmp_path / "runs").code == 0
     imported = pb.read(tmp_path / "runs")
-    runs = any_runs(source).foreign()
+    runs = any_runs(source).of_other_formats()
     assert len(runs) == len(imported) == 6
     for run in runs:
         for tag in run.tags():

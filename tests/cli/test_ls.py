@@ -12,11 +12,11 @@ def test_ls_prints_a_line_for_each_run(pulseboard, runs, golden, readable):
     golden(readable(ran.out), "ls.txt")
 
 
-def test_ls_tells_of_damaged_files_on_standard_error(pulseboard, runs, golden, readable):
+def test_ls_reports_damaged_files_on_standard_error(pulseboard, runs, golden, readable):
     golden(readable(pulseboard("ls", runs).err), "ls.err.txt")
 
 
-def test_ls_of_a_whole_log_is_silent_on_standard_error(pulseboard, runs):
+def test_ls_of_an_undamaged_log_prints_nothing_on_standard_error(pulseboard, runs):
     assert pulseboard("ls", runs / "sweep").err == ""
 
 
@@ -36,7 +36,7 @@ def test_ls_json_has_every_run_and_every_note(pulseboard, runs, golden, readable
     assert note["path"].endswith("damaged/events.out.tfevents.1700000000.host")
 
 
-def test_runs_are_chosen_by_name_and_by_regular_expression(pulseboard, runs):
+def test_runs_are_selected_by_name_and_by_regular_expression(pulseboard, runs):
     def names(*args):
         return {run["run"] for run in json.loads(pulseboard("ls", runs, "--json", *args).out)["runs"]}
 
@@ -46,12 +46,12 @@ def test_runs_are_chosen_by_name_and_by_regular_expression(pulseboard, runs):
     assert names("-r", "empty", "--run", "base") == {"empty", "baseline"}
 
 
-def test_several_directories_stand_in_one_list(pulseboard, runs):
+def test_several_directories_make_one_list(pulseboard, runs):
     ran = pulseboard("ls", runs / "sweep", f"mine:{runs / 'resumed'}", "--json")
     assert {run["run"] for run in json.loads(ran.out)["runs"]} == {"sweep/lr=0.1", "sweep/lr=0.01", "mine/."}
 
 
-def test_an_empty_directory_is_said_to_be_empty(pulseboard, tmp_path, golden, readable):
+def test_an_empty_directory_is_reported(pulseboard, tmp_path, golden, readable):
     (tmp_path / "nothing").mkdir()
     ran = pulseboard("ls", tmp_path / "nothing")
     assert (ran.code, ran.err) == (0, "")
@@ -62,14 +62,14 @@ def test_an_empty_directory_is_said_to_be_empty(pulseboard, tmp_path, golden, re
 def test_many_notes_are_cut_short_and_json_has_them_all(pulseboard, tmp_path):
     for i in range(12):
         (tmp_path / f"run{i}").mkdir()
-        (tmp_path / f"run{i}" / "x.tfevents").write_bytes(b"this is no event file")
+        (tmp_path / f"run{i}" / "x.tfevents").write_bytes(b"this is not an event file")
     ran = pulseboard("ls", tmp_path)
     assert ran.err.count("note  ") == 8
     assert "… and 4 more notes; --json lists them all." in ran.err
     assert len(json.loads(pulseboard("ls", tmp_path, "--json").out)["notes"]) == 12
 
 
-def test_a_file_still_being_written_is_no_cause_for_a_note(pulseboard, tmp_path):
+def test_a_file_still_being_written_gets_no_note(pulseboard, tmp_path):
     path = write_run(tmp_path, (0, 1.0))
     path.write_bytes(path.read_bytes()[:-3])
     assert pulseboard("ls", tmp_path).err == ""
@@ -77,7 +77,7 @@ def test_a_file_still_being_written_is_no_cause_for_a_note(pulseboard, tmp_path)
     assert note["level"] == "info"
 
 
-def test_names_are_printed_as_they_are(pulseboard, tmp_path):
+def test_names_are_printed_literally(pulseboard, tmp_path):
     for name in ("lr[red]", "a[/b]", "x:smile:y", "[bold]"):
         write_run(tmp_path / name)
     out = pulseboard("ls", tmp_path).out
@@ -85,7 +85,7 @@ def test_names_are_printed_as_they_are(pulseboard, tmp_path):
         assert name in out
 
 
-def test_times_that_no_clock_tells_are_printed_as_none(pulseboard, tmp_path):
+def test_impossible_times_are_printed_as_a_dash(pulseboard, tmp_path):
     for i, wall in enumerate([float("inf"), -float("inf"), float("nan"), 1e300, -1.0, 0.0]):
         events = scalars("loss", (0, 1.0), (1, 2.0))
         events[1].wall_time = wall

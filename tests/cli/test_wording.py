@@ -41,11 +41,11 @@ def test_sizes_keep_their_unit_readable(size_bytes, words):
         (-math.inf, "-"),
     ],
 )
-def test_spans_of_time_are_told_in_their_two_largest_units(secs, words):
+def test_durations_use_their_two_largest_units(secs, words):
     assert wording.duration(secs) == words
 
 
-def test_a_span_just_below_a_minute_is_not_sixty_seconds():
+def test_a_duration_just_below_a_minute_is_not_sixty_seconds():
     assert wording.duration(59.7) == "1m 00s"
 
 
@@ -60,7 +60,7 @@ def test_a_span_just_below_a_minute_is_not_sixty_seconds():
         (1e300, "-"),
     ],
 )
-def test_dates_are_told_where_there_is_one(wall_time, words):
+def test_dates_are_local_or_a_dash(wall_time, words):
     assert wording.date(wall_time) == words
 
 

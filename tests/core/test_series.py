@@ -11,11 +11,11 @@ def series(values, *, orphaned=None):
     return Series("loss", np.arange(n) * 10, np.arange(n) + 0.5, np.array(values, float), lost)
 
 
-def test_a_series_tells_its_points_steps_and_last_value():
+def test_the_repr_has_points_steps_and_last_value():
     assert repr(series([1.0, 0.123456789])) == "Series('loss', 2 points, steps 0..10, last 0.123457)"
 
 
-def test_a_series_tells_of_orphaned_points():
+def test_the_repr_counts_orphaned_points():
     assert repr(series([1.0, 2.0], orphaned=[True, False])).endswith(", 1 orphaned)")
 
 

@@ -1,4 +1,4 @@
-"""Steps are spread over the time there is, and none is left out where that is too short."""
+"""Steps are spread over the given time, and none is skipped if it is too short."""
 
 import time
 
@@ -9,7 +9,7 @@ from pulseboard.demo.pace import Pace
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Time that passes only where somebody sleeps."""
+    """A clock that moves only in `sleep`."""
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(time, "sleep", lambda secs: now.__setitem__(0, now[0] + secs))
@@ -23,7 +23,7 @@ def test_steps_are_spread_evenly(clock):
         assert clock[0] == pytest.approx(100 + step / 2)
 
 
-def test_a_slow_step_is_made_good_by_the_next(clock):
+def test_the_next_step_makes_up_for_a_slow_one(clock):
     pace = Pace(secs=10, steps=10)
     clock[0] += 2.5
     pace.step()

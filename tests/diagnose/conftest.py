@@ -6,7 +6,7 @@ import pytest
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.context import Context
 from pulseboard.diagnose.profile import load_profile
-from pulseboard.diagnose.roles import changes_for, read_roles
+from pulseboard.diagnose.roles.resolve import changes_for, read_tracks
 from pulseboard.diagnose.track import Track
 
 
@@ -16,7 +16,7 @@ def build_case(curves, *, config=None, profile="general", **more):
         steps, values = values if isinstance(values, tuple) else (np.arange(len(values)), values)
         tracks[tag] = Track(tag, changes=changes_for(tag))
         tracks[tag].append(np.asarray(steps), np.asarray(steps) * 1.0, np.asarray(values, np.float64))
-    reading = read_roles({tag: len(track) for tag, track in tracks.items()})
+    reading = read_tracks(tracks)
     return Case("run", "path", tracks, reading, load_profile(profile), context=Context.of(config or {}), **more)
 
 

@@ -47,7 +47,7 @@ def test_what_could_not_be_checked_is_listed_with_the_line_that_logs_it(tmp_path
     missing = {one.slug: one for one in report.not_checked}
     assert "pb.watch(model, optimizer)" in missing["weights-frozen"].log
     assert "update.ratio" in missing["weights-frozen"].because
-    assert "vocabulary" in missing["loss-at-ignorance"].because
+    assert "entropy" in missing["loss-at-marginal"].because
 
 
 def test_a_diverging_run_is_critical_and_says_since_when(tmp_path):
@@ -61,7 +61,7 @@ def test_a_diverging_run_is_critical_and_says_since_when(tmp_path):
 
 def test_the_json_report_has_the_documented_shape(tmp_path):
     told = diagnose(write_run(tmp_path, {"train/loss": diverging()})).to_dict()
-    assert told["schema"] == 1
+    assert told["schema"] == 2
     (run,) = told["runs"]
     assert {
         "run",
@@ -74,7 +74,20 @@ def test_the_json_report_has_the_documented_shape(tmp_path):
         "causes",
         "next_check",
         "not_checked",
+        "coverage",
+        "incidents",
+        "facts",
+        "readings",
+        "unread",
     } <= set(run)
+    (incident,) = run["incidents"]
+    assert set(incident) == {
+        "id", "headline", "severity", "first_step", "last_step", "open", "cost", "findings", "causes", "next_check",
+        "fixes",
+    }  # fmt: skip
+    assert incident["findings"][0] == 0
+    assert incident["open"] is True
+    assert set(run["facts"]["learning"]) == {"value", "confidence", "from", "why"}
     finding = run["findings"][0]
     assert set(finding) == {
         "slug", "severity", "metric", "first_step", "last_step", "summary", "evidence", "causes", "checks", "fixes"
@@ -146,7 +159,7 @@ def test_live_and_saved_runs_have_the_same_findings(tmp_path):
     (saved,) = diagnose(tmp_path)
     assert live["findings"] == json.loads(json.dumps(saved.to_dict()["findings"]))
     assert {f.slug for f in heard} == {f["slug"] for f in live["findings"]}
-    assert run._heard.should_stop("critical")
+    assert run._live_findings.should_stop("critical")
 
 
 def test_a_training_can_stop_itself(tmp_path):
@@ -196,7 +209,7 @@ def test_a_look_costs_the_same_late_in_a_run_as_early():
         watcher = Watcher("run", "path", {})
         steps = np.arange(points)
         for tag in ("train/loss", "val/loss", "lr", "train/grad_norm", "x/a", "x/b"):
-            watcher.take_up(tag, steps, steps * 0.1, 2 + np.random.default_rng(0).normal(size=points) * 0.1)
+            watcher.add_series(tag, steps, steps * 0.1, 2 + np.random.default_rng(0).normal(size=points) * 0.1)
         watcher.report()
         times = []
         for _ in range(5):
@@ -224,8 +237,8 @@ def test_the_room_is_the_call(tmp_path, falling):
     assert found["a"].roles["train.loss"] == "objective"
     assert found["b"].roles["train.loss"] == "train/loss"  # it logs no objective, and says so
     assert "'objective'" in found["b"].doubtful[0]
-    assert found.to_dict()["schema"] == 1
+    assert found.to_dict()["schema"] == 2
     assert "loss-diverged" in str(found)
     assert pb.diagnose(pb.read(tmp_path), runs=["b"]).status in ("ok", "info")
-    with pytest.raises(KeyError, match="There is no report of a run 'c'; there are a, b"):
+    with pytest.raises(KeyError, match="No report on a run 'c'"):
         found["c"]

@@ -10,7 +10,7 @@ from pulseboard.core.errors import PulseboardError
 from pulseboard.diagnose.detector import all_detectors, run_detectors
 from pulseboard.diagnose.diagnosis import report_on
 from pulseboard.diagnose.earlier import Earlier
-from pulseboard.diagnose.statistics.band import band_of, departure
+from pulseboard.diagnose.stats.band import band_of, departure
 from pulseboard.diagnose.tape import case_from_tapes
 
 GOOD = [f"4.5>{floor}x400~2%" for floor in (1.50, 1.52, 1.49, 1.51, 1.48)]
@@ -124,7 +124,7 @@ def test_earlier_runs_are_named_by_their_paths(tmp_path):
     assert slugs == {"alike": [], "worse": ["out-of-expected-range"]}
     # Each of the good ones beside the others of them.
     assert pb.diagnose(tmp_path / "good", against=[tmp_path / "good"]).status in ("ok", "info")
-    with pytest.raises(PulseboardError, match="a band takes 3"):
+    with pytest.raises(PulseboardError, match="comparing needs 3"):
         pb.diagnose(tmp_path / "new", against=tmp_path / "new")
 
 

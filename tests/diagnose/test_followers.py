@@ -1,7 +1,7 @@
 """What follows from another finding is told as info, and what came before it is not."""
 
 from pulseboard.core.finding import Finding
-from pulseboard.diagnose.followers import followers_below
+from pulseboard.diagnose.judge.followers import followers_below
 
 
 def finding(slug, severity, first, *, metric="train/loss"):
@@ -21,7 +21,7 @@ def test_what_a_collapse_brings_is_info_and_says_so(case):
         ("representation-collapse", "critical"),
         ("gradient-exploding", "info"),
     ]
-    assert found[1].summary == "gradient-exploding is there; that follows from representation-collapse."
+    assert found[1].summary == "gradient-exploding is there; this follows from representation-collapse."
 
 
 def test_what_was_there_well_before_stands(case):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pulseboard.diagnose.detector import all_detectors, run_detectors
-from pulseboard.diagnose.profile import BadProfile, Band, Expected, Metric, choose_profile, load_profile, shipped
-from pulseboard.diagnose.roles import BY_NAME
+from pulseboard.diagnose.profile import BadProfile, Band, Expected, ProfileMetric, choose_profile, load_profile, shipped
+from pulseboard.diagnose.roles.resolve import BY_NAME
 
 REFERENCES = Path(__file__).parents[3] / "shared" / "reference"
 
@@ -370,7 +370,7 @@ def test_ranges_of_an_embedding_are_scaled_to_the_runs_own(case):
 
 
 def test_a_band_scales_with_the_embedding():
-    metric = Metric("rank", dimension=768, bands=(Band("healthy", 500, inf),), stages=(Expected(1.0, 100, 300),))
+    metric = ProfileMetric("rank", dimension=768, bands=(Band("healthy", 500, inf),), stages=(Expected(1.0, 100, 300),))
     half = metric.fitted(choices=None, dimension=384)
     assert half.bands == (Band("healthy", 250, inf),)
     assert half.stages == (Expected(1.0, 50, 150),)
@@ -428,7 +428,7 @@ def test_a_profile_may_speak_of_another_packages_findings(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[limits.loss-spike]\nrize = 2\n", ["loss-spike has no limit 'rize'", "it has rise"]),
+        ("[limits.loss-spike]\nrize = 2\n", ["loss-spike has no limit 'rize'", "it has least, noise, rise"]),
         ("[limits.los-spike]\nrise = 2\n", ["los-spike", "There is no finding", "loss-spike"]),
         ('[severities]\nloss-spike = "loud"\n', ["loss-spike", "'loud'", "off, info, warning, critical"]),
         ('[roles]\n"train.los" = "x"\n', ["There is no role 'train.los'", "train.loss"]),

@@ -1,6 +1,8 @@
 import pytest
 
-from pulseboard.diagnose.roles import possible_roles, read_roles, split_of_directory
+from pulseboard.diagnose.roles.resolve import possible_roles, read_roles
+from pulseboard.diagnose.roles.shape import Shape
+from pulseboard.diagnose.roles.words import split_of_directory
 
 
 @pytest.mark.parametrize(
@@ -61,35 +63,35 @@ def test_what_only_looks_like_a_loss_or_rate_is_none(tag):
 
 
 def test_the_finer_of_two_losses_counts():
-    reading = read_roles({"train_loss_epoch": 10, "train_loss_step": 900})
+    reading = read_roles({"train_loss_epoch": Shape(10), "train_loss_step": Shape(900)})
     assert reading.first("train.loss") == "train_loss_step"
 
 
 def test_losses_of_reinforcement_learning_need_not_fall():
-    reading = read_roles({"rollout/ep_rew_mean": 100, "train/loss": 100})
+    reading = read_roles({"rollout/ep_rew_mean": Shape(100), "train/loss": Shape(100)})
     assert reading.first("train.loss") is None
     assert reading.first("rl.loss") == "train/loss"
     assert "not expected to fall" in reading.doubtful[0]
 
 
 def test_losses_of_a_gan_need_not_fall():
-    reading = read_roles({"G/loss": 100, "D/loss": 100, "train/loss": 100})
+    reading = read_roles({"G/loss": Shape(100), "D/loss": Shape(100), "train/loss": Shape(100)})
     assert reading.first("train.loss") is None
 
 
 def test_a_loss_by_the_name_of_a_data_set_is_doubtful():
-    reading = read_roles({"train/loss": 100, "coco/loss": 10, "faces/loss": 10})
+    reading = read_roles({"train/loss": Shape(100), "coco/loss": Shape(10), "faces/loss": Shape(10)})
     assert set(reading.tags["val.loss"]) == {"coco/loss", "faces/loss"}
     assert len(reading.doubtful) == 2
 
 
 def test_a_user_overrides_a_reading():
-    reading = read_roles({"train/loss": 100, "my/objective": 100}, given={"train.loss": "my/objective"})
+    reading = read_roles({"train/loss": Shape(100), "my/objective": Shape(100)}, given={"train.loss": "my/objective"})
     assert reading.first("train.loss") == "my/objective"
 
 
 def test_norms_before_clipping_come_first():
-    reading = read_roles({"Gradient/norm": 100, "train/gradient/global_norm_before_clip": 100})
+    reading = read_roles({"Gradient/norm": Shape(100), "train/gradient/global_norm_before_clip": Shape(100)})
     assert reading.first("gradient.norm") == "train/gradient/global_norm_before_clip"
 
 
@@ -99,3 +101,79 @@ def test_norms_before_clipping_come_first():
 )
 def test_a_directory_may_say_the_split(name, split):
     assert split_of_directory(name) == split
+
+
+# ---- values dispose
+
+
+def shape(**known):
+    return Shape(**{"count": 50, "known": True, "high": 1.0, "first": 0.5, "last": 0.5, **known})
+
+
+def test_a_counter_is_not_a_learning_rate_whatever_its_name():
+    counter = shape(high=50.0, is_whole=True, is_rising=True)
+    reading = read_roles({"learning_rate": shape(high=1e-3), "lr_step": counter})
+    assert reading.tags["lr"] == ("learning_rate",)
+    assert "counts up" in reading.doubtful[0]
+    assert "lr_step" in reading.unread
+
+
+def test_a_rate_that_jumps_at_random_is_not_a_learning_rate():
+    assert read_roles({"lr": shape(jumps_about=True)}).first("lr") is None
+
+
+def test_zeros_of_activations_are_not_zeros_of_gradients():
+    assert "gradient.zero_share" not in possible_roles("relu/zero frac")
+    assert "gradient.zero_share" in possible_roles("train/gradient_flow/zero_share")
+
+
+def test_an_objective_that_rises_as_the_model_learns_is_maximized():
+    reading = read_roles({"train_elbo": shape(low=-9.0, high=-1.0, first=-9.0, last=-1.0)})
+    assert reading.maximized == {"train_elbo"}
+    falls = read_roles({"train_elbo": shape(first=9.0, last=1.0, high=9.0)})
+    assert falls.maximized == frozenset()
+
+
+# ---- losses that are parts
+
+
+YOLO = {
+    tag: Shape(30) for tag in ("train/box_loss", "train/cls_loss", "val/box_loss", "val/cls_loss", "metrics/mAP50(B)")
+}
+
+
+def test_parts_of_a_loss_are_parts_and_none_of_them_is_the_loss():
+    reading = read_roles(YOLO)
+    assert reading.first("train.loss") is None
+    assert set(reading.tags["loss.components"]) == {"train/box_loss", "train/cls_loss"}
+
+
+def test_only_the_same_quantity_is_compared_across_splits():
+    assert read_roles(YOLO).twins == {"val/box_loss": "train/box_loss", "val/cls_loss": "train/cls_loss"}
+
+
+def test_a_total_comes_before_its_parts():
+    reading = read_roles({tag: Shape(30) for tag in ("total_loss", "loss_cls", "loss_box")})
+    assert reading.tags["train.loss"] == ("total_loss",)
+    assert set(reading.tags["loss.components"]) == {"loss_cls", "loss_box"}
+
+
+def test_a_score_without_a_split_that_comes_with_the_evaluations_is_a_validation_score():
+    reading = read_roles({"train/loss": Shape(900), "val/loss": Shape(30), "mAP50": Shape(30)})
+    assert reading.tags["val.accuracy"] == ("mAP50",)
+
+
+def test_settings_that_were_printed_are_not_losses():
+    reading = read_roles({"train/loss": Shape(100), "FOCAL_LOSS_GAMMA": Shape(1)})
+    assert reading.tags["train.loss"] == ("train/loss",)
+
+
+@pytest.mark.parametrize("tags", [("pi_loss", "v_loss"), ("train/loss", "train/approx_kl"), ("grpo_loss",)])
+def test_losses_of_policies_are_known_without_a_return(tags):
+    assert read_roles({tag: Shape(50) for tag in tags}).first("train.loss") is None
+
+
+def test_every_tag_is_read_or_listed_as_unread():
+    reading = read_roles({"train/loss": Shape(10), "lambda_adv": Shape(10)})
+    assert [(one.tag, one.role) for one in reading.readings] == [("train/loss", "train.loss")]
+    assert reading.unread == ("lambda_adv",)

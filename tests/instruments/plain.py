@@ -1,4 +1,4 @@
-"""What each instrument promises, written plainly in float64 and slowly; and the inputs that are hard."""
+"""Plain, slow definitions in float64 of what each instrument computes; and inputs that are hard."""
 
 import numpy as np
 import torch
@@ -28,7 +28,7 @@ def softmax(row):
 
 
 def as_floats(found):
-    """What an instrument gave, as floats; here, in a test, waiting for it is fine."""
+    """An instrument's values as floats; in a test, waiting for a device is fine."""
     return {tag: float(value) for tag, value in found.items()}
 
 
@@ -38,7 +38,7 @@ def assert_close(got, want, *, rtol=1e-5, atol=1e-6):
         np.testing.assert_allclose(float(got[tag]), value, rtol=rtol, atol=atol, err_msg=tag)
 
 
-# Features that are hard, by what is hard about them.
+# Features that are hard to handle, by the reason.
 HARD = {
     "zeros": np.zeros((6, 4)),
     "constant": np.full((6, 4), 0.1),

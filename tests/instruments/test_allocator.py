@@ -1,12 +1,12 @@
-"""Memory is told by owner, each piece once."""
+"""Memory is counted by owner, each piece once."""
 
 import types
 
 import pytest
 import torch
 
-from pulseboard.instruments import allocator as allocator_file
-from pulseboard.instruments.allocator import allocator, segments
+from pulseboard.instruments.metrics import allocator as allocator_module
+from pulseboard.instruments.metrics.allocator import allocator, segments
 
 
 def pageable(model, optimizer=None):
@@ -37,7 +37,7 @@ def test_tied_weights_count_once():
     assert pageable(model)["weights"] == 64
 
 
-def test_adapters_and_quantized_weights_are_told_apart():
+def test_adapters_and_quantized_weights_are_counted_separately():
     model = torch.nn.Module()
     model.base = torch.nn.Linear(4, 4, bias=False)
     model.lora_A = torch.nn.Linear(4, 2, bias=False)
@@ -47,10 +47,10 @@ def test_adapters_and_quantized_weights_are_told_apart():
     assert pageable(model) == {"weights": 64, "lora": 32, "qlora": 16, "gradients": 0, "optimizer": 0}
 
 
-def test_what_cuda_holds_besides_is_activations(monkeypatch):
+def test_other_cuda_memory_counts_as_activations(monkeypatch):
     cuda = types.SimpleNamespace(device_count=lambda: 1, memory_allocated=lambda gpu: 1000, is_initialized=lambda: True)
-    monkeypatch.setattr(allocator_file, "torch_with_cuda", lambda: types.SimpleNamespace(cuda=cuda))
-    monkeypatch.setattr(allocator_file, "_kind", lambda tensor: "device")
+    monkeypatch.setattr(allocator_module, "torch_with_cuda", lambda: types.SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(allocator_module, "_kind", lambda tensor: "device")
     found = segments(*trained())
     assert found["activations"]["device"] == 1000 - 220 - 220 - 448
     assert allocator(*trained())["allocator/weights_mib"] == pytest.approx(220 / 2**20)
@@ -62,15 +62,15 @@ def test_without_a_gpu_device_memory_is_zero():
     }  # fmt: skip
 
 
-def test_models_without_memory_raise_nothing():
+def test_models_without_memory_do_not_raise():
     assert pageable(torch.nn.Identity())["weights"] == 0
     with torch.device("meta"):
         model = torch.nn.Linear(3, 3)
     segments(model)
 
 
-def test_the_json_log_takes_the_segments():
-    from pulseboard.files.json_log import allocator_record
+def test_the_json_log_accepts_the_segments():
+    from pulseboard.rundir.json_log import allocator_record
 
     record = allocator_record(segments(*trained()), step=3, wall_time=0.0)
     assert record["stats"][0] == {"name": "weights", "device": 0, "managed": 0, "pinned": 0, "pageable": 220}

@@ -1,4 +1,4 @@
-"""The tags of the language-model guides, from their plain definitions."""
+"""Tags of language models, compared with plain definitions."""
 
 import math
 
@@ -8,13 +8,12 @@ import torch
 from instruments import plain
 
 import pulseboard as pb
-from pulseboard.instruments import language_model
-from pulseboard.instruments.loss_estimates import loss_estimates
+from pulseboard.instruments import language_model, loss_estimates
 
 KINDS = {"numpy": np.asarray, "list": list, "float32": lambda x: torch.tensor(x, dtype=torch.float32)}
 
 
-def test_a_step_has_every_number_that_was_passed():
+def test_a_step_has_every_value_that_was_passed():
     found = language_model.step(
         torch.tensor(10.5), lr=6e-4, gradient_norm=torch.tensor(3.0), clip_norm=1.0, step_secs=0.5, tokens=2048, epoch=2
     )
@@ -28,7 +27,7 @@ def test_a_step_has_every_number_that_was_passed():
     }
 
 
-def test_what_was_not_passed_is_left_out():
+def test_values_that_were_not_passed_are_left_out():
     assert language_model.step(2.0) == {"Loss/train": 2.0}
     assert set(language_model.step(2.0, step_secs=1.0)) == {"Loss/train", "Performance/step_time_ms"}
     assert language_model.evaluation([2.0]) == {"Loss/validation": 2.0}
@@ -36,17 +35,17 @@ def test_what_was_not_passed_is_left_out():
 
 
 @pytest.mark.parametrize("norm", [0.25, np.float32(0.25), torch.tensor(0.25), torch.tensor([0.25])])
-def test_a_norm_below_the_limit_stays(norm):
+def test_a_norm_below_the_clip_norm_is_unchanged(norm):
     assert float(language_model.step(1.0, gradient_norm=norm, clip_norm=1.0)["Gradient/norm"]) == 0.25
     assert float(language_model.step(1.0, gradient_norm=norm)["Gradient/norm"]) == 0.25
 
 
-def test_a_norm_that_is_no_number_stays_none():
+def test_a_nan_norm_stays_nan():
     assert math.isnan(language_model.step(1.0, gradient_norm=torch.tensor(math.nan), clip_norm=1.0)["Gradient/norm"])
     assert math.isnan(language_model.step(1.0, gradient_norm=math.nan, clip_norm=1.0)["Gradient/norm"])
 
 
-def test_a_step_that_took_no_time_has_no_speed():
+def test_a_step_of_no_time_has_no_throughput():
     assert math.isnan(language_model.step(1.0, step_secs=0.0, tokens=5)["Performance/tokens_per_sec"])
 
 
@@ -64,7 +63,7 @@ def test_evaluations_of_nothing_are_nan(empty):
     assert math.isnan(loss_estimates(empty, val_losses=empty)["eval/val_loss"])
 
 
-def test_samples_are_quoted_whatever_they_hold(tmp_path):
+def test_samples_are_quoted_whatever_they_contain(tmp_path):
     (tag, text), *rest = language_model.generated_samples(["# Not a title", "a ``` fence"], prompt="Once").items()
     assert (tag, rest) == ("Generated_Samples/text", [])
     assert text == "Prompt: Once\n\n```\n# Not a title\n```\n\n````\na ``` fence\n````"

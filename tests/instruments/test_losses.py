@@ -1,4 +1,4 @@
-"""Losses, stability, EMA, clipping, evaluation and performance are what their plain definitions say."""
+"""Losses, stability, EMA, clipping, evaluation and performance match their plain definitions."""
 
 import math
 
@@ -9,18 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from instruments import plain
 
-from pulseboard.instruments import ema as ema_file
-from pulseboard.instruments.clipping import Clipping
-from pulseboard.instruments.ema import ema
-from pulseboard.instruments.epoch_loss import EpochLoss
-from pulseboard.instruments.evaluation import evaluation, loss_by_noise
-from pulseboard.instruments.losses import Convergence, hierarchical_losses
-from pulseboard.instruments.performance import performance
-from pulseboard.instruments.stability import Stability
-from pulseboard.instruments.window import Window
+from pulseboard.instruments.math.window import Window
+from pulseboard.instruments.metrics import ema as ema_module
+from pulseboard.instruments.metrics.clipping import Clipping
+from pulseboard.instruments.metrics.ema import ema
+from pulseboard.instruments.metrics.epoch_loss import EpochLoss
+from pulseboard.instruments.metrics.evaluation import evaluation, loss_by_noise
+from pulseboard.instruments.metrics.losses import Convergence, hierarchical_losses
+from pulseboard.instruments.metrics.performance import performance
+from pulseboard.instruments.metrics.stability import Stability
 
 LOSS = st.floats(1 / 64, 100, width=32)
-# A step's number, as a training loop may have it.
+# A number in the forms a training loop may have it.
 SCALARS = {
     "float": float,
     "numpy": np.float32,
@@ -39,7 +39,7 @@ def each_kind(test):
 @each_kind
 @settings(deadline=None, max_examples=30)
 @given(losses=st.lists(LOSS, min_size=1, max_size=4), weight=st.floats(0.125, 4, width=16))
-def test_hierarchical_losses_are_what_they_say(kind, losses, weight):
+def test_hierarchical_losses_match_their_definition(kind, losses, weight):
     weights = [weight, 0.5, 0.25, 1.0][: len(losses)]
     total = sum(w * x for w, x in zip(weights, losses, strict=True))
     want = {"train/loss/total": total, "train/loss/unweighted": sum(losses) / len(losses)}
@@ -48,7 +48,7 @@ def test_hierarchical_losses_are_what_they_say(kind, losses, weight):
     plain.assert_close(hierarchical_losses([kind(x) for x in losses], weights=weights), want)
 
 
-def test_levels_count_alike_without_weights():
+def test_levels_count_equally_without_weights():
     found = hierarchical_losses([3.0, 1.0])
     assert found["train/loss/total"] == 4
     assert found["train/loss/contribution_h0"] == 75
@@ -59,13 +59,13 @@ def test_losses_of_zero_have_no_shares(kind):
     assert math.isnan(hierarchical_losses([kind(0.0), kind(0.0)])["train/loss/contribution_h1"])
 
 
-def test_no_losses_give_nan_and_a_missing_weight_is_told():
+def test_no_losses_give_nan_and_a_missing_weight_raises():
     assert math.isnan(hierarchical_losses([])["train/loss/total"])
-    with pytest.raises(ValueError, match="2 losses came with 1 weights"):
+    with pytest.raises(ValueError, match="2 losses but 1 weights"):
         hierarchical_losses([1.0, 2.0], weights=[1.0])
 
 
-def test_a_loss_of_a_tensor_and_one_of_a_number_go_together():
+def test_tensors_and_numbers_can_be_mixed():
     assert float(hierarchical_losses([torch.tensor(1.0), 3.0])["train/loss/total"]) == 4
 
 
@@ -84,7 +84,7 @@ def test_convergence_compares_the_halves_of_the_window(kind):
 
 @settings(deadline=None)
 @given(values=st.lists(LOSS, max_size=30), size=st.integers(1, 8), tensors=st.booleans())
-def test_a_window_holds_the_last_numbers(values, size, tensors):
+def test_a_window_keeps_the_last_values(values, size, tensors):
     window = Window(size)
     for value in values:
         window.add(torch.tensor(value) if tensors else value)
@@ -92,15 +92,15 @@ def test_a_window_holds_the_last_numbers(values, size, tensors):
     assert len(window) == min(size, len(values))
 
 
-def test_a_window_takes_tensors_after_numbers():
+def test_a_window_accepts_tensors_after_numbers():
     window = Window(3)
     for value in (1.0, torch.tensor(2.0), 3.0):
         window.add(value)
     assert window.values().tolist() == [1, 2, 3]
 
 
-def test_a_window_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="size is 0"):
+def test_a_window_of_size_zero_is_refused():
+    with pytest.raises(ValueError, match="at least 1, not 0"):
         Window(0)
 
 
@@ -110,7 +110,7 @@ def test_a_window_of_nothing_is_refused():
 @each_kind
 @settings(deadline=None, max_examples=30)
 @given(losses=st.lists(LOSS, min_size=2, max_size=12))
-def test_stability_is_what_it_says(kind, losses):
+def test_stability_matches_its_definition(kind, losses):
     stability = Stability(window_steps=6)
     for loss in losses:
         found = stability(kind(loss), validation_loss=kind(2.0))
@@ -131,7 +131,7 @@ def test_the_first_step_has_no_slope_and_a_run_without_validation_no_ratio(kind)
 
 
 @each_kind
-def test_a_nan_leaves_with_the_window(kind):
+def test_a_nan_lasts_until_it_leaves_the_window(kind):
     stability = Stability(window_steps=2)
     assert math.isnan(stability(kind(float("nan")))["train/stability/loss_spike_ratio"])
     stability(kind(1.0))
@@ -139,7 +139,7 @@ def test_a_nan_leaves_with_the_window(kind):
 
 
 @each_kind
-def test_a_loss_of_zero_raises_nothing(kind):
+def test_a_loss_of_zero_does_not_raise(kind):
     assert math.isnan(Stability()(kind(0.0), validation_loss=0.0)["train/stability/val_train_loss_ratio"])
 
 
@@ -147,7 +147,7 @@ def test_a_loss_of_zero_raises_nothing(kind):
 
 
 def plain_ema(context, target):
-    apart = [np.linalg.norm((c - t).ravel()) for c, t in zip(context, target, strict=True)]
+    differences = [np.linalg.norm((c - t).ravel()) for c, t in zip(context, target, strict=True)]
 
     def norm(weights):
         return math.sqrt(sum(float(w**2) for each in weights for w in each.ravel()))
@@ -155,15 +155,15 @@ def plain_ema(context, target):
     return {
         "train/ema/momentum_current": 0.996,
         "train/ema/momentum_target": 1.0,
-        "train/ema/avg_parameter_divergence": np.mean(apart),
+        "train/ema/avg_parameter_divergence": np.mean(differences),
         "train/ema/weight_magnitude_ratio": norm(target) / norm(context),
     }
 
 
 @pytest.mark.parametrize("dtype", [None, torch.float32, torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("chunk", [1, 20, 1 << 24])
-def test_ema_is_what_it_says(dtype, chunk, monkeypatch):
-    monkeypatch.setattr(ema_file, "_CHUNK_NUMBERS", chunk)
+def test_ema_matches_its_definition(dtype, chunk, monkeypatch):
+    monkeypatch.setattr(ema_module, "_CHUNK_NUMBERS", chunk)
     random = np.random.default_rng(0)
     context = [random.normal(size=shape) for shape in ((4, 5), (7,), (), (2, 3, 2))]
     target = [c + 0.1 * random.normal(size=c.shape) for c in context]
@@ -175,7 +175,7 @@ def test_ema_is_what_it_says(dtype, chunk, monkeypatch):
     plain.assert_close(ema(context, target, momentum=0.996), want)
 
 
-def test_ema_takes_the_parameters_of_models_and_leaves_them_as_they_are():
+def test_ema_accepts_the_parameters_of_models_and_leaves_them_unchanged():
     ours, theirs = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
     before = [p.detach().clone() for p in ours.parameters()]
     found = ema(ours.parameters(), theirs.parameters(), momentum=1.0)
@@ -192,7 +192,7 @@ def test_ema_of_equal_zero_and_no_parameters():
     assert math.isnan(ema([], [], momentum=1.0)["train/ema/avg_parameter_divergence"])
 
 
-def test_ema_of_two_models_that_differ_is_told():
+def test_ema_of_different_models_raises():
     with pytest.raises(ValueError, match="2 parameters and the target 1"):
         ema([np.ones(1), np.ones(1)], [np.ones(1)], momentum=1.0)
 
@@ -201,7 +201,7 @@ def test_ema_of_two_models_that_differ_is_told():
 
 
 @pytest.mark.parametrize("scale", [0.0, 0.1, 0.999, 5.0])
-def test_clipping_tells_what_clip_grad_norm_did(scale):
+def test_clipping_reports_what_clip_grad_norm_did(scale):
     weight = torch.nn.Parameter(torch.zeros(8))
     weight.grad = scale * torch.nn.functional.normalize(torch.arange(8.0), dim=0)
     before = torch.nn.utils.clip_grad_norm_([weight], 1.0)
@@ -249,8 +249,8 @@ def test_quantiles_can_be_chosen():
     assert found == {"eval/x/loss_quantile_0.25": 1.0, "eval/x/loss_quantile_1.0": 3.0}
 
 
-def test_a_mean_in_the_place_of_losses_is_told():
-    with pytest.raises(ValueError, match="4 timesteps came with 1 losses"):
+def test_a_mean_instead_of_losses_raises():
+    with pytest.raises(ValueError, match="4 timesteps but 1 losses"):
         loss_by_noise([1, 2, 3, 4], [2.5])
 
 
@@ -276,7 +276,7 @@ def test_epoch_loss_is_the_mean_since_the_epoch_began(kind, losses):
 # ---- performance
 
 
-def test_performance_is_in_milliseconds_and_samples_a_second():
+def test_performance_is_in_milliseconds_and_samples_per_second():
     found = performance(forward_secs=0.1, backward_secs=0.3, samples=64)
     want = {
         "train/performance/forward_time_ms": 100,

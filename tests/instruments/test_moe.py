@@ -1,4 +1,4 @@
-"""Router statistics are what their plain definitions say."""
+"""Router statistics match their plain definitions."""
 
 import math
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from instruments import plain
 
-from pulseboard.instruments.moe import moe, tokens_by_expert
+from pulseboard.instruments.metrics.moe import moe, tokens_by_expert
 
 
 def plain_moe(layers, top_k):
@@ -36,7 +36,7 @@ def plain_moe(layers, top_k):
 
 @settings(deadline=None, max_examples=40)
 @given(st.integers(1, 3), st.integers(1, 12), st.integers(1, 6), st.integers(1, 3), st.integers(0, 999))
-def test_router_statistics_are_what_they_say(layers, tokens, experts, top_k, seed):
+def test_router_statistics_match_their_definitions(layers, tokens, experts, top_k, seed):
     top_k = min(top_k, experts)
     logits = np.random.default_rng(seed).normal(size=(layers, tokens, experts)) * 2
     want = plain_moe(logits, top_k)
@@ -44,32 +44,32 @@ def test_router_statistics_are_what_they_say(layers, tokens, experts, top_k, see
     plain.assert_close(moe(logits, **coefficients), want)
     plain.assert_close(moe(list(torch.tensor(logits).float()), **coefficients), want, rtol=1e-4)
     half = torch.tensor(logits).bfloat16().double().numpy()
-    if all(len(set(row)) == len(row) for row in half.reshape(-1, experts)):  # rounding made no ties
+    if all(len(set(row)) == len(row) for row in half.reshape(-1, experts)):  # rounding caused no ties
         plain.assert_close(moe(torch.tensor(logits).bfloat16(), **coefficients), plain_moe(half, top_k), rtol=1e-4)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, torch.tensor])
-def test_counts_are_enough_for_use_and_imbalance(kind):
+def test_counts_are_enough_for_utilization_and_imbalance(kind):
     found = plain.as_floats(moe(expert_counts=[kind([4, 0, 0, 0]), kind([1, 1, 1, 1])]))
     assert found == {"moe/expert_utilization": 0.625, "moe/load_imbalance": 2.5}
 
 
-def test_counts_are_believed_over_logits():
+def test_counts_take_precedence_over_logits():
     logits = np.zeros((1, 4, 2))
     found = moe(logits, expert_counts=[[1, 3]], aux_coefficient=1.0)
     assert found["moe/load_imbalance"] == 1.5
     assert found["moe/aux_loss"] == pytest.approx(1)
 
 
-def test_even_routing_has_an_auxiliary_loss_of_one_a_layer():
+def test_even_routing_has_an_auxiliary_loss_of_one_per_layer():
     logits = 5 * np.eye(4)
     assert moe([logits, logits], aux_coefficient=1.0)["moe/aux_loss"] == pytest.approx(2)
 
 
 @pytest.mark.parametrize("kind", plain.KINDS)
-@pytest.mark.parametrize("hard", sorted(plain.HARD.keys() - {"no columns"}))  # a router without experts is none
+@pytest.mark.parametrize("hard", sorted(plain.HARD.keys() - {"no columns"}))  # a router needs experts
 @pytest.mark.parametrize("top_k", [1, 2])
-def test_hard_logits_give_numbers_and_raise_nothing(kind, hard, top_k):
+def test_hard_logits_give_numbers_and_never_raise(kind, hard, top_k):
     for value in moe([plain.KINDS[kind](plain.HARD[hard])], top_k=top_k).values():
         float(value)
 
@@ -81,7 +81,7 @@ def test_no_tokens_give_nan(kind):
     assert all(math.isnan(value) for value in plain.as_floats(moe(expert_counts=[kind([0, 0])])).values())
 
 
-def test_nothing_given_is_told():
+def test_a_call_without_logits_and_counts_raises():
     with pytest.raises(ValueError, match="neither router_logits nor expert_counts"):
         moe()
 
@@ -91,7 +91,7 @@ def test_large_logits_do_not_overflow():
     assert float(found["moe/z_loss"]) == pytest.approx(1e6)
 
 
-def test_tokens_are_counted_by_expert():
+def test_tokens_are_counted_per_expert():
     logits = np.array([[3.0, 2.0, 1.0], [1.0, 3.0, 2.0]])
     for kind in (np.asarray, torch.tensor):
         assert tokens_by_expert(kind(logits), top_k=2).tolist() == [1, 2, 1]

@@ -1,26 +1,30 @@
-"""No instrument asks a device for a value: on the meta device there is none to get, and asking raises."""
+"""No instrument waits for a device: on the meta device there are no values, and reading one raises."""
 
 import pytest
 import torch
 
-from pulseboard.instruments.clipping import Clipping
-from pulseboard.instruments.collapse import collapse
-from pulseboard.instruments.ema import ema
-from pulseboard.instruments.epoch_loss import EpochLoss
-from pulseboard.instruments.evaluation import evaluation, loss_by_noise
-from pulseboard.instruments.hierarchy import hierarchy
-from pulseboard.instruments.losses import Convergence, hierarchical_losses
-from pulseboard.instruments.masking import masking
-from pulseboard.instruments.moe import moe
-from pulseboard.instruments.prediction import prediction
-from pulseboard.instruments.stability import Stability
+from pulseboard.instruments import (
+    Clipping,
+    Convergence,
+    EpochLoss,
+    Stability,
+    collapse,
+    ema,
+    evaluation,
+    hierarchical_losses,
+    hierarchy,
+    loss_by_noise,
+    masking,
+    moe,
+    prediction,
+)
 
 LOSS = torch.empty((), device="meta")
 FEATURES = torch.empty(4, 6, 8, device="meta", dtype=torch.bfloat16)
 
 
 def stateful(measure):
-    """Called three times, as in three steps."""
+    """Call three times, as in three steps."""
 
     def calls():
         return [measure() for _ in range(3)][-1]
@@ -55,7 +59,7 @@ def test_results_stay_on_the_device(call):
         assert value.shape == (), tag
 
 
-def test_asking_the_meta_device_raises():
+def test_reading_a_value_from_the_meta_device_raises():
     with pytest.raises(RuntimeError):
         LOSS.item()
     with pytest.raises(RuntimeError):

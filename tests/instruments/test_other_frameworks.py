@@ -1,4 +1,4 @@
-"""The framework-free instruments take the arrays of JAX and Keras. Each half runs where its framework is installed."""
+"""Instruments accept JAX arrays and Keras tensors. Each test runs where its framework is installed."""
 
 import importlib.util
 import os
@@ -8,43 +8,47 @@ import sys
 import numpy as np
 import pytest
 
-from pulseboard.instruments import language_model
-from pulseboard.instruments.clipping import Clipping
-from pulseboard.instruments.collapse import collapse
-from pulseboard.instruments.ema import ema
-from pulseboard.instruments.epoch_loss import EpochLoss
-from pulseboard.instruments.evaluation import evaluation, loss_by_noise
-from pulseboard.instruments.hierarchy import hierarchy
-from pulseboard.instruments.loss_estimates import loss_estimates
-from pulseboard.instruments.losses import Convergence, hierarchical_losses
-from pulseboard.instruments.masking import masking
-from pulseboard.instruments.moe import moe
-from pulseboard.instruments.prediction import prediction
-from pulseboard.instruments.stability import Stability
+from pulseboard.instruments import (
+    Clipping,
+    Convergence,
+    EpochLoss,
+    Stability,
+    collapse,
+    ema,
+    evaluation,
+    hierarchical_losses,
+    hierarchy,
+    language_model,
+    loss_by_noise,
+    loss_estimates,
+    masking,
+    moe,
+    prediction,
+)
 
 FEATURES = np.random.default_rng(0).normal(size=(6, 5, 8)).astype(np.float32)
 LOSSES = np.array([2.0, 1.5, 0.25], dtype=np.float32)
 
 
 def assert_close(found, want):
-    # No torch here, which the plain definitions' file has.
+    # Not the one in plain.py, which imports torch.
     assert set(found) == set(want)
     for tag, value in want.items():
         np.testing.assert_allclose(float(found[tag]), value, rtol=1e-5, atol=1e-6, err_msg=tag)
 
 
-def thrice(make, *calls):
+def last_of(make, *calls):
     measure = make()
     return [measure(*call) for call in calls][-1]
 
 
-# Each takes arrays through `of`, which makes them NumPy's or another framework's.
+# `of` converts an array to NumPy or to another framework.
 CALLS = {
-    "clipping": lambda of: thrice(lambda: Clipping(1.0), (of(LOSSES[0]),), (of(LOSSES[2]),)),
+    "clipping": lambda of: last_of(lambda: Clipping(1.0), (of(LOSSES[0]),), (of(LOSSES[2]),)),
     "collapse": lambda of: collapse(of(FEATURES), level=0),
-    "convergence": lambda of: thrice(Convergence, *(([of(loss)],) for loss in LOSSES)),
+    "convergence": lambda of: last_of(Convergence, *(([of(loss)],) for loss in LOSSES)),
     "ema": lambda of: ema([of(FEATURES)], [of(FEATURES + 1)], momentum=0.99),
-    "epoch loss": lambda of: thrice(EpochLoss, *((of(loss),) for loss in LOSSES)),
+    "epoch loss": lambda of: last_of(EpochLoss, *((of(loss),) for loss in LOSSES)),
     "evaluation": lambda of: evaluation(of(LOSSES)),
     "hierarchical losses": lambda of: hierarchical_losses([of(loss) for loss in LOSSES], weights=[1.0, 0.5, 0.25]),
     "hierarchy": lambda of: hierarchy(of(FEATURES), level=1),
@@ -54,35 +58,34 @@ CALLS = {
     "masking": lambda of: masking(of(FEATURES[..., 0] > 0)),
     "moe": lambda of: moe([of(FEATURES[0])], top_k=2),
     "prediction": lambda of: prediction(of(FEATURES), of(FEATURES[::-1]), level=0),
-    "stability": lambda of: thrice(Stability, *((of(loss),) for loss in LOSSES)),
+    "stability": lambda of: last_of(Stability, *((of(loss),) for loss in LOSSES)),
 }
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_jax_arrays_give_what_numpys_give(call):
-    jax = pytest.importorskip("jax", reason="jax is not installed here: pip install jax, and run this file again")
+def test_jax_arrays_give_the_same_values_as_numpy(call):
+    jax = pytest.importorskip("jax", reason="jax is not installed: pip install jax, and run this file again")
     found = CALLS[call](jax.numpy.asarray)
     assert_close(found, CALLS[call](np.asarray))
     for tag, value in found.items():
         assert isinstance(value, float | int), tag
 
 
-def test_jax_arrays_of_sixteen_bits_are_understood():
-    jax = pytest.importorskip("jax", reason="jax is not installed here: pip install jax, and run this file again")
+def test_jax_arrays_of_sixteen_bits_work():
+    jax = pytest.importorskip("jax", reason="jax is not installed: pip install jax, and run this file again")
     half = jax.numpy.asarray(FEATURES, dtype=jax.numpy.bfloat16)
     assert_close(collapse(half, level=0), collapse(np.asarray(half, dtype=np.float64), level=0))
 
 
 @pytest.mark.parametrize("backend", ["torch", "jax"])
-def test_keras_tensors_are_understood(backend):
+def test_keras_tensors_work(backend):
     for needed in ("keras", backend):
         if importlib.util.find_spec(needed) is None:
-            pytest.skip(f"{needed} is not installed here: pip install {needed}, and run this file again")
+            pytest.skip(f"{needed} is not installed: pip install {needed}, and run this file again")
     code = """
 import numpy as np
 from keras import ops
-from pulseboard.instruments.losses import hierarchical_losses
-from pulseboard.instruments.prediction import prediction
+from pulseboard.instruments import hierarchical_losses, prediction
 x = np.random.default_rng(0).normal(size=(20, 4)).astype("float32")
 want = prediction(x, x[::-1], level=0)
 found = prediction(ops.convert_to_tensor(x), ops.convert_to_tensor(x[::-1].copy()), level=0)

@@ -1,4 +1,4 @@
-"""Operations are those of a real model, and peak rates are found by the drivers' names."""
+"""Operation counts match a real model, and peak rates are found by the name the driver reports."""
 
 import math
 
@@ -7,13 +7,13 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from pulseboard.instruments.gpus import GPUS, known_gpu
-from pulseboard.instruments.speed_of_light import ModelShape, flops, speed_of_light, speed_of_light_share
+from pulseboard.instruments.metrics.speed_of_light import ModelShape, flops, speed_of_light, speed_of_light_share
 
 SMALL = ModelShape(layers=2, hidden=32, heads=4, kv_heads=2, vocab=50, seq_len=16, intermediate=64, causal=False)
 
 
 def forward(shape, batch):
-    """The matrix products of such a model, one by one, in torch."""
+    """The matrix products of a model of this shape, one by one, in torch."""
     head = shape.hidden // shape.heads
     x = torch.zeros(batch, shape.seq_len, shape.hidden)
     for _ in range(shape.layers):
@@ -33,7 +33,7 @@ def forward(shape, batch):
 
 
 @pytest.mark.parametrize("gated", [True, False])
-def test_operations_are_those_that_torch_counts(gated):
+def test_operations_match_torchs_own_count(gated):
     shape = ModelShape(
         layers=2, hidden=32, heads=4, kv_heads=2, vocab=50, seq_len=16, intermediate=64, causal=False, gated=gated
     )
@@ -48,7 +48,7 @@ def test_training_is_three_times_forward_and_recomputing_adds_the_blocks_once_mo
     assert (again.blocks, again.lm_head, again.attention) == (4 * once.blocks, 3 * once.lm_head, 4 * once.attention)
 
 
-def test_gpt2_small_is_worked_by_hand():
+def test_gpt2_small_matches_a_count_by_hand():
     gpt2 = ModelShape(layers=12, hidden=768, heads=12, vocab=50257, seq_len=1024, intermediate=3072, gated=False)
     found = flops(gpt2)
     assert found.blocks == 6 * 12 * (4 * 768**2 + 2 * 768 * 3072)
@@ -63,7 +63,7 @@ def test_only_active_experts_and_the_router_count():
     assert sparse - dense == 2 * (3 * 8 * 4 + 8 * 16)
 
 
-def test_tokens_a_second_are_the_peak_over_the_operations():
+def test_tokens_per_second_are_the_peak_over_the_operations():
     found = speed_of_light(SMALL, gpu="NVIDIA H100 80GB HBM3", gpus=2)
     assert found["sol/tps"] == pytest.approx(2 * 989.4e12 / flops(SMALL).total)
     assert found["sol/bf16_peak"] == 989.4
@@ -73,23 +73,23 @@ def test_tokens_a_second_are_the_peak_over_the_operations():
     assert mixed["sol/tps"] == pytest.approx(1 / secs)
 
 
-def test_what_is_not_known_is_left_out():
+def test_unknown_rates_are_left_out():
     assert speed_of_light(SMALL, gpu="Voodoo 2") == {}
     found = speed_of_light(SMALL, gpu="Tesla T4")
     assert "sol/tps" not in found
     assert "sol/bf16_peak" not in found
     assert speed_of_light(SMALL, gpu="Tesla T4", dtype="fp16")["sol/fp16_peak"] == 65
-    with pytest.raises(ValueError, match="no peak rate for 'fp4'"):
+    with pytest.raises(ValueError, match="No peak rate for 'fp4'"):
         speed_of_light(SMALL, gpu="A100", dtype="fp4")
 
 
-def test_a_model_of_nothing_raises_nothing():
+def test_an_empty_model_does_not_raise():
     empty = ModelShape(layers=0, hidden=0, heads=1, vocab=0, seq_len=0, intermediate=0)
     assert "sol/tps" not in speed_of_light(empty, gpu="A100")
 
 
-def test_the_share_is_of_the_time_a_step_took():
-    # 16384 tokens at 156000 a second need 105 ms; the step took 156.
+def test_the_share_compares_with_the_measured_step_time():
+    # 16384 tokens at 156,000 per second need 105 ms; the step took 156 ms.
     found = speed_of_light_share(step_tokens=16384, step_secs=0.156, tps=156_000)
     assert found["sol/percentage"] == pytest.approx(67.3, abs=0.05)
     assert math.isnan(speed_of_light_share(step_tokens=1, step_secs=0, tps=1)["sol/percentage"])
@@ -115,7 +115,7 @@ def test_the_share_is_of_the_time_a_step_took():
         ("NVIDIA GeForce RTX 5090", "RTX 5090"),
     ],
 )
-def test_a_gpu_is_known_by_its_drivers_name(driver, name):
+def test_a_gpu_is_found_by_the_name_the_driver_reports(driver, name):
     assert known_gpu(driver).name == name
     assert known_gpu(name).name == name
 
@@ -125,7 +125,7 @@ def test_a_gpu_is_known_by_its_drivers_name(driver, name):
     ["NVIDIA A10G", "NVIDIA L40", "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA GeForce RTX 4090 D",
      "NVIDIA GeForce RTX 3090 Ti", "NVIDIA H100 NVL", "NVIDIA T400", ""],
 )  # fmt: skip
-def test_a_gpu_that_only_sounds_alike_is_not_known(driver):
+def test_a_gpu_with_a_similar_name_is_unknown(driver):
     assert known_gpu(driver) is None
 
 

@@ -1,4 +1,4 @@
-"""For these tests: settings of a run in the test's own directory, and what became of it."""
+"""Settings of a run in the test's own directory, and the run read back."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import pytest
 
 import pulseboard as pb
 
-# Before any test imports Keras; of its backends only torch is installed for the tests.
+# Set before any test imports Keras; torch is the only backend installed for tests.
 os.environ.setdefault("KERAS_BACKEND", "torch")
 
 
@@ -31,8 +31,8 @@ def recorded(tmp_path):
 
 
 @pytest.fixture
-def told(tmp_path):
-    """What run.json says of the only run."""
+def run_json(tmp_path):
+    """The run.json of the only run."""
 
     def read():
         (path,) = (tmp_path / "runs").glob("*/run.json")

@@ -3,22 +3,22 @@
 import accelerate
 import numpy as np
 import pytest
-from integrations.small import train_with_accelerate
+from integrations.small_trainings import train_with_accelerate
 
 import pulseboard as pb
 from pulseboard.integrations.accelerate import PulseboardTracker
 
 
-def test_a_training_is_one_run_with_its_configuration(settings, recorded, told):
+def test_a_training_is_one_run_with_its_configuration(settings, recorded, run_json):
     losses = train_with_accelerate(PulseboardTracker(**settings), rate=0.1, name="line")
     points = recorded()
     assert points["train/loss"] == [(step, pytest.approx(loss)) for step, loss in enumerate(losses)]
     assert len(points["train/rate"]) == 5
-    assert told()["status"] == "finished"
-    assert told()["config"] == {"rate": 0.1, "name": "line"}
+    assert run_json()["status"] == "finished"
+    assert run_json()["config"] == {"rate": 0.1, "name": "line"}
 
 
-def test_configuration_strings_and_images_are_kept_as_what_they_are(settings, tmp_path):
+def test_configuration_strings_and_images_are_recorded_as_such(settings, tmp_path):
     tracker = PulseboardTracker(**settings)
     tracker.store_init_configuration({"rate": 0.1, "name": "line"})
     tracker.log({"train/loss": 1.0, "sample": "once upon"}, step=3)
@@ -30,16 +30,16 @@ def test_configuration_strings_and_images_are_kept_as_what_they_are(settings, tm
     assert run.tags("image") == ["one", "two/0", "two/1"]
 
 
-def test_a_run_that_is_given_stays_open_and_is_the_tracker(settings, recorded, told):
+def test_a_run_passed_by_the_user_stays_open_and_is_the_tracker(settings, recorded, run_json):
     with pb.init(**settings) as run:
         tracker = PulseboardTracker(run=run)
         assert tracker.tracker is run
         train_with_accelerate(tracker)
-        assert told()["status"] == "running"
+        assert run_json()["status"] == "running"
     assert len(recorded()["train/loss"]) == 5
 
 
-def test_the_accelerator_hands_out_the_run(settings):
+def test_the_accelerator_returns_the_run(settings):
     accelerator = accelerate.Accelerator(cpu=True, log_with=PulseboardTracker(run_id="mine", **settings))
     accelerator.init_trackers("line")
     assert accelerator.get_tracker("pulseboard", unwrap=True).id == "mine"

@@ -1,4 +1,4 @@
-"""Integrations where their framework is not installed."""
+"""Integrations without their framework installed."""
 
 import importlib
 import sys
@@ -20,7 +20,7 @@ class Hidden:
 
 
 @pytest.mark.parametrize("name", ["lightning", "transformers", "keras", "accelerate"])
-def test_a_framework_that_is_not_installed_is_named_with_what_to_install(name, monkeypatch):
+def test_the_error_names_the_missing_framework_and_what_to_install(name, monkeypatch):
     packages = ("lightning", "pytorch_lightning") if name == "lightning" else (name,)
     for module in list(sys.modules):
         if module.partition(".")[0] in packages or module == f"pulseboard.integrations.{name}":

@@ -1,4 +1,4 @@
-"""Trainings in two processes under torchrun, by each framework that trains in several."""
+"""Trainings in two processes under torchrun, for each framework that supports it."""
 
 import json
 import subprocess
@@ -8,17 +8,17 @@ from pathlib import Path
 import pulseboard as pb
 
 TESTS = Path(__file__).parents[1]
-# One after the other in the same processes: starting them takes far longer than training.
+# All in the same two processes: starting them takes far longer than training.
 SCRIPT = """
 import gc, os, sys
 import pytorch_lightning as lightning
 from pulseboard.integrations.lightning import PulseboardLogger
 assert issubclass(PulseboardLogger, lightning.loggers.Logger)
-assert "lightning" not in sys.modules, "of the two packages the job has loaded one"
+assert "lightning" not in sys.modules, "only the package that the job uses should be loaded"
 from pulseboard.integrations.accelerate import PulseboardTracker
 from pulseboard.integrations.transformers import PulseboardCallback
 sys.path.insert(0, sys.argv[2])
-from integrations.small import (
+from integrations.small_trainings import (
     lightning_module, lightning_trainer, loader, train_with_accelerate, transformers_trainer
 )
 settings = {"dir": sys.argv[1], "telemetry_secs": 0, "strict": True}
@@ -27,12 +27,12 @@ logger = PulseboardLogger(run_id="lightning", **settings)
 trainer = lightning_trainer(lightning, logger, devices=2, strategy="ddp", enable_checkpointing=True)
 trainer.fit(lightning_module(lightning), loader(), loader())
 print(trainer.global_rank, type(logger.experiment).__name__, trainer.checkpoint_callback.dirpath, flush=True)
-logger.finalize("success")  # asking for the run has opened it again
+logger.finalize("success")  # reading `experiment` has reopened the run
 
 transformers_trainer(PulseboardCallback(run_id="transformers", **settings), ddp_backend="gloo").train()
 
 del trainer
-gc.collect()  # their DDP modules, before the process group ends; small.py says why
+gc.collect()  # their DDP modules, before the process group ends; small_trainings.py explains why
 
 tracker = PulseboardTracker(run_id="accelerate", **settings)
 train_with_accelerate(tracker)
@@ -42,23 +42,23 @@ os._exit(0)
 """
 
 
-def test_only_the_first_process_makes_a_run(settings, tmp_path):
+def test_only_the_first_process_creates_a_run(settings, tmp_path):
     runs = tmp_path / "runs"
     (tmp_path / "train.py").write_text(SCRIPT)
     done = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "train.py", runs, TESTS],
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
-    said = [line for line in done.stdout.splitlines() if not line.startswith("{")]
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("{")]
     assert {
-        f"0 Run {runs}/lightning/checkpoints",
+        f"0 ActiveRun {runs}/lightning/checkpoints",
         f"1 _DummyExperiment {runs}/lightning/checkpoints",
-        "Run",
+        "ActiveRun",
         "NoneType",
-    } <= set(said)
+    } <= set(lines)
     log = pb.read(runs)
     assert {name: len(run.series("train/loss")) for name, run in log.items()} == {
         "lightning": 4,
@@ -66,5 +66,5 @@ def test_only_the_first_process_makes_a_run(settings, tmp_path):
         "accelerate": 5,
     }
     for name in log:
-        told = json.loads((runs / name / "run.json").read_text())
-        assert (told["status"], told["world_size"]) == ("finished", 2)
+        run_json = json.loads((runs / name / "run.json").read_text())
+        assert (run_json["status"], run_json["world_size"]) == ("finished", 2)

@@ -1,8 +1,8 @@
-"""Real trainings by Hugging Face's Trainer."""
+"""Real trainings with Hugging Face's Trainer."""
 
 import pytest
 import transformers
-from integrations.small import transformers_trainer
+from integrations.small_trainings import transformers_trainer
 
 import pulseboard as pb
 from pulseboard.integrations.transformers import PulseboardCallback
@@ -12,7 +12,7 @@ def steps(points):
     return [step for step, _ in points]
 
 
-def test_a_training_is_logged_under_the_tags_of_the_tensorboard_callback(settings, recorded, told):
+def test_a_training_is_logged_under_the_tags_of_the_tensorboard_callback(settings, recorded, run_json):
     training = transformers_trainer(
         PulseboardCallback(**settings), eval_strategy="steps", eval_steps=3, run_name="first"
     )
@@ -23,28 +23,28 @@ def test_a_training_is_logged_under_the_tags_of_the_tensorboard_callback(setting
     assert steps(points["train/loss"]) == [1, 2, 3, 4, 5, 6]
     assert steps(points["eval/loss"]) == [3, 6]
     assert {"train/learning_rate", "train/grad_norm", "train/epoch", "train/train_runtime"} <= points.keys()
-    assert told()["status"] == "finished"
-    assert told()["id"].endswith("_001-first")
-    assert told()["config"]["max_steps"] == 6
-    assert told()["config"]["model"]["n_embd"] == 8
+    assert run_json()["status"] == "finished"
+    assert run_json()["id"].endswith("_001-first")
+    assert run_json()["config"]["max_steps"] == 6
+    assert run_json()["config"]["model"]["n_embd"] == 8
 
 
-def test_what_follows_a_training_goes_to_its_run(settings, recorded, told):
+def test_evaluations_after_a_training_go_to_its_run(settings, recorded, run_json):
     training = transformers_trainer(PulseboardCallback(**settings))
     training.evaluate()
     training.train()
-    assert told()["status"] == "finished"
+    assert run_json()["status"] == "finished"
     training.evaluate()
     training.predict(training.eval_dataset)
     points = recorded()
     assert steps(points["eval/loss"]) == [0, 6]
     assert steps(points["test/loss"]) == [6]
     assert steps(points["train/loss"]) == [1, 2, 3, 4, 5, 6]
-    assert told()["status"] == "finished"
+    assert run_json()["status"] == "finished"
 
 
 @pytest.mark.parametrize("restore", [False, True])
-def test_a_training_from_a_checkpoint_goes_on_with_its_run(settings, recorded, told, restore):
+def test_a_training_from_a_checkpoint_continues_its_run(settings, recorded, run_json, restore):
     named = {"save_strategy": "steps", "save_steps": 4, "restore_callback_states_from_checkpoint": restore}
     transformers_trainer(PulseboardCallback(**settings), **named).train()
     later = transformers_trainer(PulseboardCallback(**settings), max_steps=8, **named)
@@ -54,7 +54,7 @@ def test_a_training_from_a_checkpoint_goes_on_with_its_run(settings, recorded, t
     assert [value for _, value in points["train/loss"][4:]] == [
         pytest.approx(row["loss"]) for row in later.state.log_history if row.get("step", 0) > 4 and "loss" in row
     ]
-    assert len(told()["resumed"]) == 1
+    assert len(run_json()["resumed"]) == 1
 
 
 def test_a_training_that_goes_back_to_its_own_checkpoint_logs_no_step_twice(settings, recorded):
@@ -64,7 +64,7 @@ def test_a_training_that_goes_back_to_its_own_checkpoint_logs_no_step_twice(sett
     assert steps(recorded()["train/loss"]) == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_checkpoint_of_a_run_that_is_gone_begins_another(settings, tmp_path, capsys):
+def test_a_checkpoint_of_a_missing_run_starts_another(settings, tmp_path, capsys):
     named = {"save_strategy": "steps", "save_steps": 4}
     transformers_trainer(PulseboardCallback(run_id="gone", **settings), **named).train()
     (tmp_path / "runs" / "gone").rename(tmp_path / "elsewhere")
@@ -88,10 +88,10 @@ def test_a_second_training_is_a_second_run(settings, tmp_path):
     assert [len(run.series("train/loss")) for run in pb.read(tmp_path / "runs").values()] == [6, 6]
 
 
-def test_a_run_that_is_given_stays_open(settings, recorded, told):
+def test_a_run_passed_by_the_user_stays_open(settings, recorded, run_json):
     with pb.init(**settings) as run:
         transformers_trainer(PulseboardCallback(run=run), max_steps=2).train()
-        assert told()["status"] == "running"
+        assert run_json()["status"] == "running"
         run.log({"mine": 1.0}, step=3)
     assert steps(recorded()["train/loss"]) == [1, 2]
     assert recorded()["mine"] == [(3, 1.0)]

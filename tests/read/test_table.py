@@ -1,4 +1,4 @@
-"""Tables: a series, a run and a whole log as data frames of the library the user has."""
+"""Tables: a series, a run and all runs as data frames of pandas, polars and Arrow."""
 
 import struct
 import subprocess
@@ -21,7 +21,7 @@ LIBRARIES = {
 
 @pytest.fixture(params=LIBRARIES)
 def framed(request):
-    """The table as a data frame of each library, taken apart again."""
+    """Turns a table into a data frame of each library, and that into plain lists."""
     return lambda table: LIBRARIES[request.param](getattr(table, request.param)())
 
 
@@ -48,7 +48,7 @@ def test_a_run_is_a_table_of_all_its_scalars(log, framed):
     }
 
 
-def test_a_log_is_a_table_of_all_runs(log, framed):
+def test_runs_are_one_table(log, framed):
     assert framed(log) == {
         "run": ["a", "a", "a", "b"],
         "tag": ["loss", "loss", "accuracy", "loss"],
@@ -79,7 +79,7 @@ def test_numbers_have_their_types(log):
     }
 
 
-def test_names_are_text_in_full_and_in_empty_tables(log, tmp_path):
+def test_names_are_text_in_tables_with_and_without_rows(log, tmp_path):
     import polars
 
     (tmp_path / "nothing").mkdir()
@@ -88,7 +88,7 @@ def test_names_are_text_in_full_and_in_empty_tables(log, tmp_path):
         assert str(table.to_arrow().schema.field("run").type) == "string"
 
 
-def test_an_empty_log_is_a_table_without_rows_but_with_all_columns(tmp_path, framed):
+def test_no_runs_are_a_table_without_rows_but_with_all_columns(tmp_path, framed):
     assert framed(pb.read(tmp_path)) == {"run": [], "tag": [], "step": [], "wall_time": [], "value": []}
 
 
@@ -107,17 +107,17 @@ def test_orphaned_points_are_left_out_of_tables(tmp_path, framed):
     ("call", "package", "extra"),
     [("to_pandas", "pandas", "pandas"), ("to_polars", "polars", "polars"), ("to_arrow", "pyarrow", "arrow")],
 )
-def test_a_missing_library_is_named_with_the_way_to_install_it(log, monkeypatch, call, package, extra):
+def test_an_error_about_a_missing_library_says_how_to_install_it(log, monkeypatch, call, package, extra):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingPackage) as caught:
         getattr(log, call)()
     assert str(caught.value) == (
-        f'{call}() needs {package}, which is not installed here. Install it with: pip install "pulseboard[{extra}]"'
+        f'{call}() needs {package}, which is not installed. Install it with: pip install "pulseboard[{extra}]"'
     )
     assert isinstance(caught.value, ImportError)
 
 
-def test_reading_a_log_loads_no_data_frame_library(tmp_path):
+def test_reading_loads_no_data_frame_library(tmp_path):
     write_run(tmp_path)
     code = (
         "import sys, pulseboard as pb; pb.read(sys.argv[1])['.'].series('loss').columns(); "
@@ -126,7 +126,7 @@ def test_reading_a_log_loads_no_data_frame_library(tmp_path):
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
 
 
-def test_a_series_says_what_it_is(log):
+def test_a_series_has_a_readable_repr(log):
     assert repr(log["a"].series("loss")) == "Series('loss', 2 points, steps 0..1, last -2.5)"
     assert len(log["a"].series("loss")) == 2
     assert repr(log["a"]) == "Run('a', 2 tags, 3 points)"

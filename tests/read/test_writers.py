@@ -79,7 +79,7 @@ def test_torchs_tensor_form_of_a_scalar_keeps_its_precision(tmp_path):
     assert_same_run(run, tmp_path)
 
 
-def test_tensorboards_own_writer_leaves_tensors_that_read_as_scalars(tmp_path):
+def test_the_tensors_that_tensorboards_own_writer_writes_are_read_as_scalars(tmp_path):
     writer = tensorboard.summary.Writer(str(tmp_path))
     for step, value in enumerate(VALUES):
         writer.add_scalar("loss", value, step, wall_time=2000.25 + step)
@@ -100,7 +100,7 @@ def test_an_event_of_many_values_gives_each_tag_its_point(tmp_path):
     assert_same_run(run, tmp_path)
 
 
-def test_an_event_may_name_a_tag_twice_and_both_points_stay(tmp_path):
+def test_a_tag_that_is_twice_in_an_event_keeps_both_points(tmp_path):
     events = [summary(scalar("loss", 1.0), scalar("loss", 2.0), step=step) for step in range(2)]
     (tmp_path / "events.out.tfevents.1").write_bytes(event_file(version(), *events))
     run = pb.read(tmp_path)["."]
@@ -173,7 +173,7 @@ def test_text_is_what_was_written(writer, tmp_path):
     assert [(text.step, text.text) for text in log["."].texts(tag)] == list(enumerate(texts))
 
 
-def test_hparams_stand_in_a_run_of_their_own_with_their_metrics(writer, tmp_path):
+def test_hparams_are_in_a_run_of_their_own_with_their_metrics(writer, tmp_path):
     writer.add_hparams({"lr": 0.5, "layers": 3, "amp": True, "name": "ada"}, {"accuracy": 0.25})
     log = read_back(writer)
     assert_same_log(log, tmp_path)
@@ -185,7 +185,7 @@ def test_hparams_stand_in_a_run_of_their_own_with_their_metrics(writer, tmp_path
     assert run.series("accuracy").values.tolist() == [0.25]
 
 
-def test_a_run_without_hparams_says_none(writer):
+def test_a_run_without_hparams_returns_none(writer):
     writer.add_scalar("loss", 1.0, 0)
     assert read_back(writer)["."].hparams() is None
 
@@ -203,7 +203,7 @@ def test_pr_curves_have_the_counts_that_were_written(writer):
     assert (curve.precision[at], curve.recall[at]) == (0.5, 0.5)
 
 
-def test_the_layout_of_custom_scalars_is_what_was_asked_for(writer):
+def test_the_layout_of_custom_scalars_is_what_was_written(writer):
     writer.add_custom_scalars(
         {
             "losses": {"both": ["Multiline", ["loss/train", "loss/validation"]]},
@@ -251,7 +251,7 @@ def test_a_models_graph_has_its_layers(tmp_path):
     assert any("narrow" in node.name for node in graph.nodes)
 
 
-def test_all_kinds_in_one_run_are_told_apart(writer, tmp_path):
+def test_all_kinds_in_one_run_are_distinguished(writer, tmp_path):
     writer.add_scalar("a", 1.0, 0)
     writer.add_histogram("b", np.arange(5.0), 0)
     writer.add_image("c", np.zeros((3, 2, 2), np.uint8), 0)

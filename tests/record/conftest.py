@@ -1,13 +1,13 @@
-"""What the record tests share."""
+"""What all tests of record share."""
 
 import pytest
 
-from pulseboard.record import report
+from pulseboard.record import messages
 
 
 @pytest.fixture(autouse=True)
 def fresh_messages():
-    """Each test hears what is said once a process."""
-    report.forget()
+    """Messages that are printed once per process are printed again in each test."""
+    messages.reset()
     yield
-    report.forget()
+    messages.reset()

@@ -1,6 +1,6 @@
-"""A stand-in for nvidia-ml-py's module `pynvml`, with as many GPUs as a test wants.
+"""A fake of the module `pynvml` of nvidia-ml-py, with any number of GPUs.
 
-test_telemetry.py holds its names against the real module where that is installed.
+telemetry/test_gpu.py compares its names with the real module if that is installed.
 """
 
 from __future__ import annotations

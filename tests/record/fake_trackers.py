@@ -1,6 +1,6 @@
-"""Stand-ins for wandb, aim and mlflow that keep what they are told. Only the calls that our sinks make.
+"""Fakes of wandb, aim and mlflow that keep what they are given. Only the calls that our sinks make.
 
-The tests in test_sinks.py that use the real packages hold these against them.
+sinks/test_real_trackers.py runs the same sinks with the real packages.
 """
 
 from __future__ import annotations
@@ -178,9 +178,9 @@ class FakeMlflowServer:
         if metrics:
             self.batches.append(len(metrics))
         self.metrics += metrics
-        told = self.runs[run_id].data.params
+        stored = self.runs[run_id].data.params
         for key, value in params:
-            assert told.setdefault(key, value) == value, "a param cannot change"
+            assert stored.setdefault(key, value) == value, "a param cannot change"
 
     def set_tag(self, run_id: str, key: str, value: str) -> None:
         self.runs[run_id].data.tags[key] = value

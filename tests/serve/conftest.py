@@ -1,4 +1,4 @@
-"""Servers for tests, and what they show."""
+"""Servers for tests, and the runs they show."""
 
 import pytest
 from servers import a_server, start_server, write_everything
@@ -6,7 +6,7 @@ from servers import a_server, start_server, write_everything
 
 @pytest.fixture
 def serve(tmp_path):
-    """Start servers; they end with the test."""
+    """Starts servers; they stop when the test ends."""
     started = []
 
     def start(*arguments, loaded=True, env=None):
@@ -28,7 +28,7 @@ def logs(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def board(logs, tmp_path_factory):
-    """One server for all tests that only look."""
-    with a_server(logs, tmp_path_factory.mktemp("home")) as server:
-        yield server
+def server(logs, tmp_path_factory):
+    """One server for all tests of a module that change nothing."""
+    with a_server(logs, tmp_path_factory.mktemp("home")) as shared:
+        yield shared

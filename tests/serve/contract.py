@@ -1,7 +1,7 @@
-"""`make contract`: schemathesis over the OpenAPI document of a real server. Not a test: it takes minutes.
+"""`make contract`: runs schemathesis against the OpenAPI document of a real server. Not a test: it takes minutes.
 
-Every operation is asked with values that its schema allows and with values that it does not. A failure of the server
-(5xx), a status or a type that the document does not name, or wrong data that is taken, ends it with code 1.
+Every operation is called with values that its schema allows and with values that it does not. A server error (5xx), a
+status that the document does not list, or invalid data that is accepted makes it exit with code 1.
 """
 
 import subprocess
@@ -15,7 +15,7 @@ from servers import a_server, write_everything
 
 CHECKS = ("not_a_server_error", "status_code_conformance", "negative_data_rejection")
 
-# Besides what schemathesis takes for a refusal: a body that is too large.
+# In addition to what schemathesis counts as a refusal: 413, for a body that is too large.
 SETTINGS = """
 [checks.negative_data_rejection]
 expected-statuses = [400, 401, 403, 404, 405, 406, 413, 415, 422, 429]
@@ -40,7 +40,7 @@ def main() -> int:
                 f"{server.url}api/openapi.json",
             ]
             command += ["--url", f"{server.url}api", "--phases", "coverage,fuzzing", "--max-examples", "50"]
-            # A stream has no end to wait for.
+            # A stream never ends.
             command += ["--exclude-path", "/stream", *(word for check in CHECKS for word in ("-c", check))]
             return subprocess.run(command, cwd=made).returncode
 

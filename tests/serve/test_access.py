@@ -1,4 +1,4 @@
-"""Who may ask, from where, and for what."""
+"""Access: hosts, origins, tokens and roles, and nothing outside the log directories."""
 
 import http.client
 import re
@@ -11,15 +11,15 @@ import pytest
 from log_directories import write_run
 from servers import start_server
 
-from pulseboard.serve.access import BadToken, Token, is_local, read_token_file
-from pulseboard.serve.settings import BadSetting, Settings
+from pulseboard.serve.security.access import BadToken, Token, is_local, read_token_file
+from pulseboard.serve.settings import BadSetting, ServerSettings
 
 FULL, READ = "f" * 20, "r" * 20
 
 
 @pytest.fixture(scope="module")
 def guarded(logs, tmp_path_factory):
-    """A server that others reach, with a token for each role."""
+    """A server that other machines can reach, with one token per role."""
     home = tmp_path_factory.mktemp("home")
     server = start_server(
         *(logs, "--port", "0", "--host", "0.0.0.0", "--read_token", READ, "--allow_host", "board.example"),
@@ -30,55 +30,55 @@ def guarded(logs, tmp_path_factory):
     server.stop()
 
 
-# ---- places
+# ---- hosts and origins
 
 
 @pytest.mark.parametrize(
     "host", ["localhost", "LOCALHOST:1", "127.0.0.1:6006", "[::1]:6006", "192.168.1.5", "localhost."]
 )
-def test_names_of_this_machine_are_taken(board, host):
-    assert board.api("status", headers={"host": host}).status == 200
+def test_names_of_this_machine_are_accepted(server, host):
+    assert server.api("status", headers={"host": host}).status == 200
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "localhost.evil.example", "evil.example:6006", "", "127.0.0.1.evil.example"]
 )
-def test_a_name_of_somebody_elses_that_leads_here_is_refused(board, host):
-    answer = board.api("status", headers={"host": host})
-    assert answer.status == 403
-    assert "--allow_host" in answer.json["error"]["do"]
+def test_a_foreign_host_name_is_refused(server, host):
+    response = server.api("status", headers={"host": host})
+    assert response.status == 403
+    assert "--allow_host" in response.json["error"]["do"]
 
 
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "http://localhost.evil.example", "file://", "http://localhost:1"]
 )
-def test_a_request_of_another_sites_page_is_refused(board, origin):
+def test_a_request_from_a_page_of_another_site_is_refused(server, origin):
     for method, body in (("GET", None), ("PUT", {"marks": {}})):
-        answer = board.api("marks", body, method=method, headers={"origin": origin})
-        assert (answer.status, "another site" in answer.error) == (403, True)
+        response = server.api("marks", body, method=method, headers={"origin": origin})
+        assert (response.status, "another site" in response.error) == (403, True)
 
 
-def test_the_pages_own_requests_are_taken(board):
-    origin = board.url.rstrip("/")
-    assert board.api("marks", {"marks": {}}, method="PUT", headers={"origin": origin}).status == 200
+def test_requests_from_the_page_itself_are_accepted(server):
+    origin = server.url.rstrip("/")
+    assert server.api("marks", {"marks": {}}, method="PUT", headers={"origin": origin}).status == 200
 
 
-def test_a_fetch_from_another_site_is_refused_and_a_link_is_followed(board):
+def test_a_fetch_from_another_site_is_refused_but_a_link_works(server):
     fetch = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
     link = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
-    assert board.api("status", headers=fetch).status == 403
-    assert board.ask("", headers=link).status == 200
+    assert server.api("status", headers=fetch).status == 403
+    assert server.request("", headers=link).status == 200
 
 
-def test_a_form_cannot_send_json(board):
-    answer = board.api("marks", b'{"marks": {}}', method="PUT", headers={"content-type": "text/plain"})
-    assert answer.status == 400
-    assert "application/json" in answer.json["error"]["do"]
+def test_a_form_cannot_send_json(server):
+    response = server.api("marks", b'{"marks": {}}', method="PUT", headers={"content-type": "text/plain"})
+    assert response.status == 400
+    assert "application/json" in response.json["error"]["do"]
 
 
-def test_nobody_else_may_read_the_answers_or_frame_the_page(board):
+def test_other_sites_may_not_read_responses_or_frame_the_page(server):
     for path in ("", "api/status", "api/nothing"):
-        headers = board.ask(path, headers={"origin": board.url.rstrip("/")}).headers
+        headers = server.request(path, headers={"origin": server.url.rstrip("/")}).headers
         assert not [name for name in headers if name.lower().startswith("access-control")]
         policy = headers["content-security-policy"]
         assert "default-src 'self'" in policy
@@ -91,72 +91,72 @@ def test_nobody_else_may_read_the_answers_or_frame_the_page(board):
 
 
 @pytest.mark.parametrize("path", ["status", "runs", "stream", "marks", "export", "openapi.json", "nothing"])
-def test_without_a_token_nothing_of_the_interface_answers(guarded, path):
-    answer = guarded.api(path)
-    assert answer.status == 401
-    assert answer.headers["www-authenticate"] == "Bearer"
+def test_every_endpoint_requires_a_token(guarded, path):
+    response = guarded.api(path)
+    assert response.status == 401
+    assert response.headers["www-authenticate"] == "Bearer"
 
 
 @pytest.mark.parametrize("token", ["", "x", FULL[:-1], FULL + "f", FULL.upper(), "sha256:" + "0" * 64, "\u00e9" * 20])
-def test_a_wrong_token_is_no_token(guarded, token):
+def test_a_wrong_token_is_refused(guarded, token):
     header = {"authorization": f"Bearer {token}".encode().decode("latin-1")}
     assert guarded.api("status", headers=header).status == 401
 
 
-def test_the_roles_are_those_of_the_tokens(guarded):
+def test_the_token_decides_the_role(guarded):
     assert guarded.api("status", token=FULL).json["role"] == "full"
     assert guarded.api("status", token=READ).json["role"] == "read"
 
 
-def test_a_reader_reads_and_changes_nothing(guarded):
+def test_a_read_token_cannot_change_anything(guarded):
     assert guarded.api("marks", token=READ).status == 200
     refused = guarded.api("marks", {"marks": {"plain": {"pinned": True}}}, method="PUT", token=READ)
-    assert (refused.status, "change nothing" in refused.error) == (403, True)
+    assert (refused.status, "read-only" in refused.error) == (403, True)
     assert guarded.api("marks", token=FULL).json == {"marks": {}}
     assert guarded.api("marks", {"marks": {}}, method="PUT", token=FULL).status == 200
 
 
-def test_the_link_becomes_a_cookie_that_scripts_and_other_sites_never_see(guarded):
-    opened = guarded.ask(f"?token={READ}")
+def test_the_link_sets_a_cookie_that_scripts_and_other_sites_cannot_read(guarded):
+    opened = guarded.request(f"?token={READ}")
     assert (opened.status, opened.headers["location"]) == (302, "/")
     cookie = opened.headers["set-cookie"]
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
     kept = {"cookie": cookie.partition(";")[0]}
     assert guarded.api("status", headers=kept).json["role"] == "read"
-    assert guarded.ask("", headers=kept).status == 200
+    assert guarded.request("", headers=kept).status == 200
 
 
-def test_two_servers_of_a_machine_have_cookies_of_their_own(guarded):
-    assert f"pulseboard_{guarded.port}=" in guarded.ask(f"?token={READ}").headers["set-cookie"]
+def test_two_servers_on_one_machine_have_different_cookies(guarded):
+    assert f"pulseboard_{guarded.port}=" in guarded.request(f"?token={READ}").headers["set-cookie"]
 
 
-def test_who_has_no_token_is_asked_for_one(guarded):
-    asked = guarded.ask("")
-    assert asked.status == 401
-    assert b'name="token"' in asked.body
-    assert guarded.ask("?token=wrong").status == 401
+def test_a_browser_without_a_token_gets_a_form(guarded):
+    form = guarded.request("")
+    assert form.status == 401
+    assert b'name="token"' in form.body
+    assert guarded.request("?token=wrong").status == 401
 
 
-def test_a_link_from_another_site_opens_the_page_whose_requests_bring_the_cookie(guarded):
-    assert guarded.ask("", headers={"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}).status == 200
+def test_a_link_from_another_site_opens_the_page_without_the_cookie(guarded):
+    assert guarded.request("", headers={"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}).status == 200
 
 
-def test_a_name_behind_a_proxy_is_allowed_by_hand(guarded):
+def test_a_name_behind_a_proxy_must_be_allowed(guarded):
     headers = {"host": "board.example", "origin": "https://board.example"}
     assert guarded.api("status", token=FULL, headers=headers).status == 200
     assert guarded.api("status", token=FULL, headers={"host": "other.example"}).status == 403
-    # A proxy that hands on its own name for us.
+    # A proxy that passes on its own name for this server.
     assert guarded.api("status", token=FULL, headers={"origin": "https://board.example"}).status == 200
 
 
-def test_this_machines_own_name_is_taken_where_a_token_is_asked_for(guarded, board):
+def test_the_name_of_this_machine_is_accepted_if_a_token_is_required(guarded, server):
     name = socket.gethostname().partition(".")[0]
     for host in (name, f"{name}.cluster.example"):
         assert guarded.api("status", token=FULL, headers={"host": host}).status == 200
-    assert board.api("status", headers={"host": f"{name}.evil.example"}).status == 403
+    assert server.api("status", headers={"host": f"{name}.evil.example"}).status == 403
 
 
-def test_an_address_that_others_reach_gets_a_token_of_its_own(serve, logs):
+def test_a_server_that_other_machines_can_reach_generates_a_token(serve, logs):
     server = serve(logs, "--bind_all", loaded=False)
     assert len(server.token) >= 32
     assert server.api("status").json["role"] == "full"
@@ -164,17 +164,17 @@ def test_an_address_that_others_reach_gets_a_token_of_its_own(serve, logs):
     assert server.api("status").status == 401
 
 
-def test_the_token_is_nowhere_in_the_process_arguments_or_in_files(serve, logs, tmp_path):
+def test_the_generated_token_is_not_written_to_any_file(serve, logs, tmp_path):
     server = serve(logs, "--bind_all")
     found = subprocess.run(["grep", "-rl", server.token, str(tmp_path)], capture_output=True, text=True)
     assert found.stdout == ""
 
 
-def test_a_token_file_may_hold_hashes_only(serve, logs, tmp_path):
+def test_a_token_file_may_contain_hashes(serve, logs, tmp_path):
     import hashlib
 
     file = tmp_path / "tokens"
-    file.write_text(f"# who may look\nread sha256:{hashlib.sha256(READ.encode()).hexdigest()}\nfull {FULL}\n")
+    file.write_text(f"# comment\nread sha256:{hashlib.sha256(READ.encode()).hexdigest()}\nfull {FULL}\n")
     server = serve(logs, "--token_file", file, loaded=False)
     assert server.api("status").status == 401
     assert server.api("status", token=READ).json["role"] == "read"
@@ -182,17 +182,17 @@ def test_a_token_file_may_hold_hashes_only(serve, logs, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "full", "some TOKEN", "full short", "read sha256:12", "full a b"])
-def test_a_bad_token_file_is_refused_with_words(tmp_path, text):
+def test_an_invalid_token_file_is_refused(tmp_path, text):
     file = tmp_path / "tokens"
     file.write_text(text)
     with pytest.raises(BadToken):
         read_token_file(str(file))
 
 
-def test_a_token_is_kept_as_its_hash_only():
+def test_only_the_hash_of_a_token_is_kept():
     token = Token.of(FULL, role="full")
     assert FULL not in repr(token)
-    settings = Settings(token=FULL)
+    settings = ServerSettings(token=FULL)
     settings.tokens()
     assert FULL not in repr(settings)
 
@@ -201,51 +201,51 @@ def test_a_token_is_kept_as_its_hash_only():
     ("host", "local"),
     [("localhost", True), ("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("0.0.0.0", False), ("box", False)],
 )
-def test_only_addresses_of_this_machine_go_without_a_token(host, local):
+def test_only_local_addresses_work_without_a_token(host, local):
     assert is_local(host) is local
-    assert bool(Settings(host=host).tokens()) is not local
+    assert bool(ServerSettings(host=host).tokens()) is not local
 
 
 @pytest.mark.parametrize("prefix", ["/a?b", "/../x", "/a#b", "/<x>", "/é"])
-def test_a_prefix_that_is_no_path_is_refused(prefix):
+def test_an_invalid_prefix_is_refused(prefix):
     with pytest.raises(BadSetting):
-        Settings(prefix=prefix)
+        ServerSettings(prefix=prefix)
 
 
 # ---- nothing outside the log directories
 
 
-TRAVELS = [
+PATHS = [
     *("../secret.txt", "..%2fsecret.txt", "%2e%2e/secret.txt", "assets/../../secret.txt", "/etc/passwd"),
     *("//etc/passwd", "..\\secret.txt", "assets/..%5c..%5csecret.txt", "%00", "assets/%00.js", "index.html/../../x"),
     *("...", "api/../../x"),
 ]
 
 
-@pytest.mark.parametrize("path", TRAVELS)
-def test_a_path_leads_nowhere_but_to_the_page(board, path):
-    connection = http.client.HTTPConnection("127.0.0.1", board.port)
+@pytest.mark.parametrize("path", PATHS)
+def test_no_path_leads_out_of_the_page(server, path):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
     connection.putrequest("GET", "/" + path, skip_host=True, skip_accept_encoding=True)
     connection.putheader("host", "localhost")
     connection.endheaders()
-    answer = connection.getresponse()
-    body = answer.read()
+    response = connection.getresponse()
+    body = response.read()
     connection.close()
-    assert answer.status in (400, 404)
+    assert response.status in (400, 404)
     assert b"root:" not in body
 
 
 @pytest.mark.parametrize(
     "name", ["../plain", "/etc/passwd", "plain/../rich", "..", ".", "\x00", "plain\x00", "a" * 5000]
 )
-def test_a_runs_name_is_no_path(board, name):
+def test_a_run_name_is_never_used_as_a_path(server, name):
     from urllib.parse import quote
 
-    answer = board.api(f"points?run={quote(name)}&tag=loss")
-    assert answer.status in (400, 404)
+    response = server.api(f"points?run={quote(name)}&tag=loss")
+    assert response.status in (400, 404)
 
 
-def test_links_out_of_the_log_directory_are_left_out_until_they_are_asked_for(serve, tmp_path):
+def test_links_out_of_the_log_directory_are_followed_only_on_request(serve, tmp_path):
     outside, logs = tmp_path / "outside", tmp_path / "logs"
     secret = write_run(outside / "secret", (0, 42.0))
     write_run(logs / "own", (0, 1.0))
@@ -259,7 +259,7 @@ def test_links_out_of_the_log_directory_are_left_out_until_they_are_asked_for(se
     assert {"linked", "above/secret", "file"} <= every
 
 
-def test_odd_names_travel_whole_and_break_nothing(serve, tmp_path):
+def test_unusual_names_work_everywhere(serve, tmp_path):
     names = [
         "a b",
         "ünï",
@@ -286,7 +286,7 @@ def test_odd_names_travel_whole_and_break_nothing(serve, tmp_path):
 # ---- TLS
 
 
-def test_with_a_certificate_it_speaks_tls(serve, logs, tmp_path):
+def test_with_a_certificate_the_server_uses_tls(serve, logs, tmp_path):
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     subprocess.run(
         [
@@ -301,26 +301,26 @@ def test_with_a_certificate_it_speaks_tls(serve, logs, tmp_path):
     trust = ssl.create_default_context(cafile=str(certificate))
     opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=trust), urllib.request.ProxyHandler({}))
     request = urllib.request.Request(server.url + "api/status", headers={"authorization": f"Bearer {FULL}"})
-    with opener.open(request, timeout=10) as answer:
-        assert answer.status == 200
+    with opener.open(request, timeout=10) as response:
+        assert response.status == 200
     connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=trust)
     connection.request("GET", f"/?token={FULL}")
     assert "Secure" in connection.getresponse().getheader("set-cookie")
     connection.close()
 
 
-def test_localhost_is_not_reached_from_elsewhere(board):
+def test_localhost_cannot_be_reached_from_other_machines(server):
     here = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, family=socket.AF_INET)}
     for address in here - {"127.0.0.1"}:
         if not re.match(r"127\.", address):
             with (
                 pytest.raises((ConnectionError, TimeoutError)),
-                socket.create_connection((address, board.port), timeout=2),
+                socket.create_connection((address, server.port), timeout=2),
             ):
                 pass
 
 
-def test_a_run_file_that_is_a_link_out_tells_nothing(serve, tmp_path):
+def test_a_run_json_that_is_a_link_is_not_read(serve, tmp_path):
     write_run(tmp_path / "logs" / "a" / "logs" / "tensorboard", (0, 1.0))
     (tmp_path / "secret.json").write_text('{"config": {"password": "hunter2"}, "name": "hunter2"}')
     (tmp_path / "logs" / "a" / "run.json").symlink_to(tmp_path / "secret.json")

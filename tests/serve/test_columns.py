@@ -1,13 +1,13 @@
-"""Binary columns: everything comes back as it was, in as few bytes as that takes."""
+"""Binary columns: a round trip changes nothing, and values take no more bytes than needed."""
 
 import numpy as np
 import pytest
 from servers import read_columns
 
-from pulseboard.serve.columns import encode
+from pulseboard.serve.http.columns import encode
 
 
-def there_and_back(**columns):
+def round_trip(**columns):
     data = encode([({"run": "r", "tag": "t"}, columns)], revision=3)
     ((_, found),) = read_columns(data).values()
     return found
@@ -27,21 +27,21 @@ def there_and_back(**columns):
         ([], "float32"),
     ],
 )
-def test_values_are_narrowed_only_where_that_loses_nothing(values, kind):
-    found = there_and_back(y=np.array(values, np.float64))["y"]
+def test_values_become_float32_only_if_that_loses_nothing(values, kind):
+    found = round_trip(y=np.array(values, np.float64))["y"]
     assert str(found.dtype) == kind
     np.testing.assert_array_equal(found.astype(np.float64), values)
 
 
-def test_x_is_never_narrowed_and_counts_are_counts():
-    found = there_and_back(x=np.arange(3.0), nan=np.array([1, 2, 3], np.uint32), orphan=np.array([0, 0, 1], np.uint32))
+def test_x_is_always_float64_and_counts_are_integers():
+    found = round_trip(x=np.arange(3.0), nan=np.array([1, 2, 3], np.uint32), orphan=np.array([0, 0, 1], np.uint32))
     assert [str(found[name].dtype) for name in ("x", "nan", "orphan")] == ["float64", "uint32", "uint8"]
     assert found["orphan"].tolist() == [0, 0, 1]
 
 
-def test_columns_of_any_length_begin_at_multiples_of_eight():
+def test_columns_of_any_length_start_at_multiples_of_eight():
     for length in range(10):
-        found = there_and_back(
+        found = round_trip(
             x=np.arange(float(length)),
             y=np.arange(float(length)),
             orphan=np.ones(length, np.uint32),
@@ -50,10 +50,10 @@ def test_columns_of_any_length_begin_at_multiples_of_eight():
         assert {len(column) for column in found.values()} == {length}
 
 
-def test_slices_that_are_not_contiguous_are_whole():
-    assert there_and_back(y=np.arange(10.0)[::2])["y"].tolist() == [0, 2, 4, 6, 8]
+def test_slices_that_are_not_contiguous_are_encoded():
+    assert round_trip(y=np.arange(10.0)[::2])["y"].tolist() == [0, 2, 4, 6, 8]
 
 
-def test_a_name_may_be_anything():
+def test_a_name_may_contain_any_character():
     data = encode([({"run": 'a"\n\u20ac\x00', "tag": "t"}, {})], revision=1)
     assert next(iter(read_columns(data)))[0] == 'a"\n\u20ac\x00'

@@ -1,4 +1,4 @@
-"""Under load: many connections at once, no errors, and no memory that grows. `make bench` does it for a minute."""
+"""Load: many connections at once cause no errors and no memory growth. `make bench` runs it for a minute."""
 
 import importlib.util
 import sys
@@ -9,7 +9,7 @@ import psutil
 import pytest
 from log_directories import write_run
 
-LOAD = Path(__file__).resolve().parents[2] / "benchmarks" / "load.py"
+LOAD = Path(__file__).resolve().parents[2] / "benchmarks" / "serve" / "load.py"
 
 
 @pytest.fixture(scope="module")
@@ -21,20 +21,20 @@ def load():
     return module
 
 
-def test_sixty_four_connections_are_answered_without_errors_or_growth(serve, tmp_path, load):
+def test_sixty_four_connections_cause_no_errors_and_no_memory_growth(serve, tmp_path, load):
     names = [f"run{i:02}" for i in range(20)]
     for name in names:
         write_run(tmp_path / "logs" / name, *((step, 1.0 / (step + 1)) for step in range(2000)), tag="train/loss")
     server = serve(tmp_path / "logs")
     memory = psutil.Process(server.process.pid)
 
-    def ask(secs):  # on a thread: the page's tests leave an event loop running on this one
+    def send_requests(secs):  # on a thread: the page's tests leave an event loop running on this one
         with ThreadPoolExecutor(1) as other:
-            return other.submit(load.ask_for, server.port, names, secs=secs, connections=64).result()
+            return other.submit(load.send_load, server.port, names, secs=secs, connections=64).result()
 
-    ask(2.0)
+    send_requests(2.0)
     before = memory.memory_info().rss
-    told = ask(4.0)
-    assert told.errors == 0
-    assert told.answers > 200
+    result = send_requests(4.0)
+    assert result.errors == 0
+    assert result.responses > 200
     assert memory.memory_info().rss < before * 1.2 + (16 << 20)

@@ -1,4 +1,4 @@
-"""User marks: kept between servers, never in the log, and never lost to each other."""
+"""Marks: kept after the server stops, outside the log directory, and safe with two servers."""
 
 import json
 import multiprocessing
@@ -6,7 +6,7 @@ import multiprocessing
 import pytest
 from log_directories import write_run
 
-from pulseboard.serve.marks import MarksFile, MarksNotKept
+from pulseboard.serve.marks import MarksFile, MarksNotSaved
 
 MARK = {"name": "the good one", "color": "#ff0000", "hidden": True, "note": "*", "tags": ["x"], "pinned": True}
 
@@ -15,7 +15,7 @@ def put(server, **marks):
     return server.api("marks", {"marks": marks}, method="PUT")
 
 
-def test_marks_outlast_the_server_and_stay_out_of_the_log(serve, tmp_path):
+def test_marks_are_kept_after_the_server_stops_and_outside_the_log_directory(serve, tmp_path):
     logs = tmp_path / "logs"
     write_run(logs / "a")
     write_run(logs / "b")
@@ -30,21 +30,21 @@ def test_marks_outlast_the_server_and_stay_out_of_the_log(serve, tmp_path):
     assert sorted(path.name for path in logs.rglob("*")) == before
 
 
-def test_a_runs_marks_are_the_same_however_it_is_reached(serve, tmp_path):
+def test_a_run_has_the_same_marks_in_every_log_directory(serve, tmp_path):
     write_run(tmp_path / "logs" / "sweep" / "a")
     put(serve(tmp_path / "logs"), **{"sweep/a": {"pinned": True}})
     assert serve(tmp_path / "logs" / "sweep").api("marks").json == {"marks": {"a": {"pinned": True}}}
     assert serve(f"mine:{tmp_path / 'logs'}").api("marks").json == {"marks": {"mine/sweep/a": {"pinned": True}}}
 
 
-def test_setting_marks_replaces_those_of_the_run_and_leaves_others(board):
-    put(board, plain=MARK, rich={"pinned": True})
-    assert put(board, plain={"hidden": True}).json["marks"] == {"plain": {"hidden": True}, "rich": {"pinned": True}}
-    assert put(board, plain=None, rich={}).json["marks"] == {}
+def test_setting_marks_replaces_only_those_of_the_given_runs(server):
+    put(server, plain=MARK, rich={"pinned": True})
+    assert put(server, plain={"hidden": True}).json["marks"] == {"plain": {"hidden": True}, "rich": {"pinned": True}}
+    assert put(server, plain=None, rich={}).json["marks"] == {}
 
 
-def test_marks_are_exported_as_a_file(board):
-    assert "attachment" in board.api("marks?download=1").headers["content-disposition"]
+def test_marks_can_be_downloaded(server):
+    assert "attachment" in server.api("marks?download=1").headers["content-disposition"]
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,12 @@ def test_marks_are_exported_as_a_file(board):
         {"marks": {"plain": {"name": "\ud800"}}},
     ],
 )
-def test_marks_that_are_none_are_refused(board, body):
-    assert board.api("marks", body, method="PUT").status == 400
+def test_invalid_marks_are_refused(server, body):
+    assert server.api("marks", body, method="PUT").status == 400
 
 
-def test_marks_on_a_run_that_is_not_there_are_refused(board):
-    assert put(board, nobody={"pinned": True}).status == 404
+def test_marks_on_an_unknown_run_are_refused(server):
+    assert put(server, nobody={"pinned": True}).status == 404
 
 
 def _mark(path, name):
@@ -73,7 +73,7 @@ def _mark(path, name):
         file.set({f"/logs/{name}/{i}": {"pinned": True}})
 
 
-def test_two_servers_lose_nothing_of_each_others(tmp_path):
+def test_two_servers_do_not_lose_each_others_marks(tmp_path):
     path = tmp_path / "marks.json"
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=_mark, args=(path, name)) for name in "ab"]
@@ -85,7 +85,7 @@ def test_two_servers_lose_nothing_of_each_others(tmp_path):
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"marks": 1}', b"\xff\xfe", b"[" * 100_000])
-def test_a_damaged_file_is_put_aside_and_never_overwritten(tmp_path, damage):
+def test_a_damaged_file_is_renamed_and_never_overwritten(tmp_path, damage):
     path = tmp_path / "marks.json"
     path.write_bytes(damage)
     file = MarksFile(path)
@@ -95,7 +95,7 @@ def test_a_damaged_file_is_put_aside_and_never_overwritten(tmp_path, damage):
     assert (tmp_path / "marks.damaged.json").read_bytes() == damage
 
 
-def test_a_place_that_cannot_be_written_is_said(tmp_path):
+def test_a_directory_that_cannot_be_written_to_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(MarksNotKept, match="could not be kept"):
+    with pytest.raises(MarksNotSaved, match="Cannot save"):
         MarksFile(tmp_path / "file" / "marks.json").set({"/a": {"pinned": True}})

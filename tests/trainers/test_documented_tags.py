@@ -1,4 +1,4 @@
-"""Every tag that the five written guides name is in the log of some reference trainer, as files on disk have it."""
+"""Every tag of the five written guides is logged by a reference trainer, in files on disk."""
 
 import json
 import re
@@ -16,7 +16,7 @@ import pulseboard as pb
 
 REFERENCES = Path(__file__).parents[3] / "shared" / "reference"
 
-# ---- what the guides name, by guide. {i} is a level, a layer or a group, {name} a data set, {layer} a parameter.
+# ---- tags by guide. {i} is a level, a layer or a group, {name} a data set, {layer} a parameter.
 
 SCALARS = {
     "000": """
@@ -63,7 +63,7 @@ SCALARS = {
 }
 HISTOGRAMS = {"001": "gradients/{layer}_histogram", "002": "Parameters/* Gradients/*"}
 TEXTS = {"002": "Generated_Samples/text"}
-# These a machine has, or has not.
+# These need a GPU.
 GPU_SCALARS = {
     "000": "memory/vram_allocated_gb memory/vram_reserved_gb memory/vram_peak_gb",
     "001": "train/performance/gpu_memory_allocated_gb train/performance/gpu_memory_reserved_gb",
@@ -74,7 +74,7 @@ GPU_SCALARS = {
         sol/tf32_peak sol/bf16_peak sol/fp16_peak sol/fp8_peak
     """,
 }
-# The fifth guide's JSON log, record by record.
+# The JSON log of the fifth guide, by record.
 RECORDS = {
     "step": "step epoch step_tokens duration_ms norm loss lr moe_aux_loss moe_z_loss moe_load_imbalance",
     "eval": "step epoch eval_tokens duration_ms loss",
@@ -83,7 +83,7 @@ RECORDS = {
     "allocator": "step stats",
     "dataset": "split files tokens file_index chunk_index seed",
 }
-PLACES = "device managed pinned pageable"
+MEMORY_KINDS = "device managed pinned pageable"
 GPU_RECORDS = {
     "gpu": "id clock max_clock fan power power_limit temperature temp_slowdown gpu_util mem_util throttle dram_free "
     "pcie_rx pcie_tx",
@@ -91,7 +91,7 @@ GPU_RECORDS = {
 }
 
 NEEDS_A_GPU = pytest.mark.skipif(
-    not torch.cuda.is_available(), reason="there is no GPU here, and these tags are measured on one"
+    not torch.cuda.is_available(), reason="these tags are measured on a GPU, and there is none"
 )
 
 
@@ -107,18 +107,18 @@ TEXT_MODEL = (
     "--eval_iters 1 --watch_every 2"
 )
 GPT = f"{TEXT_MODEL} --histogram-interval 2 --sample_length 4 --checkpoint_freq 0 --telemetry_secs 1 --quiet"
-PICTURES = "--train-images 64 --batch-size 16"
-HJEPA = f"{PICTURES} --size 32 --patch 4 --dim 16 --depth 1 --heads 2 --predictor-dim 16 --steps 6 --eval-every 3"
-DIFFUSION = f"{PICTURES} --width 8 --size 8 --val-images 20 --noise-steps 20 --sampling-steps 2 --steps 6"
-CLASSIFIER = f"{PICTURES} --width 4 --size 16 --steps 4 --eval-every 2"
+IMAGES = "--train-images 64 --batch-size 16"
+HJEPA = f"{IMAGES} --size 32 --patch 4 --dim 16 --depth 1 --heads 2 --predictor-dim 16 --steps 6 --eval-every 3"
+DIFFUSION = f"{IMAGES} --width 8 --size 8 --val-images 20 --noise-steps 20 --sampling-steps 2 --steps 6"
+CLASSIFIER = f"{IMAGES} --width 4 --size 16 --steps 4 --eval-every 2"
 
 
 @pytest.fixture(scope="session")
 def logged(tmp_path_factory, corpus):
-    """The runs of all five trainers, read from their files, and the JSON log of the one that writes one."""
+    """The runs of all five trainers, read from their files, and the JSON log of moe.py."""
     runs = tmp_path_factory.mktemp("documented")
     questions = runs / "questions.jsonl"
-    questions.write_text(json.dumps({"ctx": "The licence", "endings": ["is", "was", "eats"], "label": 0}) + "\n")
+    questions.write_text(json.dumps({"ctx": "The license", "endings": ["is", "was", "eats"], "label": 0}) + "\n")
     for name, *flags in (
         ("gpt", "--use_tensorboard", "--hellaswag", str(questions)),
         ("gpt-lower", "--tags", "lower"),
@@ -127,8 +127,8 @@ def logged(tmp_path_factory, corpus):
     config = runs / "moe.yaml"
     config.write_text(yaml.safe_dump({"report_to": ["tensorboard", "json"], "telemetry_secs": 1, "n_experts": 4}))
     moe.main([str(config), *TEXT_MODEL.split(), "--text", corpus, "--output_dir", str(runs), "--run_name", "moe"])
-    made = {
-        trainer: train(trainer, runs, *flags.split(), "--run-tag", trainer).made.run.id
+    run_ids = {
+        trainer: train(trainer, runs, *flags.split(), "--run-tag", trainer).script.run.id
         for trainer, flags in (
             ("hjepa", f"{HJEPA} --log-every 1"),
             ("diffusion", DIFFUSION),
@@ -137,20 +137,20 @@ def logged(tmp_path_factory, corpus):
     }
     log = pb.read(runs)
     by_guide = {
-        "000": log[made["diffusion"]],
-        "001": log[made["hjepa"]],
+        "000": log[run_ids["diffusion"]],
+        "001": log[run_ids["hjepa"]],
         "002": log["gpt"],
         "003": log["gpt-lower"],
         "004": log["moe"],
     }
     records = json.loads((runs / "moe" / "training.json").read_text())
-    return SimpleNamespace(by_guide=by_guide, classifier=log[made["classifier"]], records=records)
+    return SimpleNamespace(by_guide=by_guide, classifier=log[run_ids["classifier"]], records=records)
 
 
-def like(tag):
+def tag_pattern(tag):
     """A tag of a guide as a regular expression."""
     pattern = re.escape(tag.replace("X.X", "{quantile}"))
-    for hole, fits in {
+    for placeholder, expression in {
         r"\{i\}": r"\d+",
         r"\{name\}": "[^/]+",
         r"\{layer\}": ".+",
@@ -159,34 +159,34 @@ def like(tag):
         r"\{quantile\}": r"\d\.\d",
         r"\*": ".+",
     }.items():
-        pattern = pattern.replace(hole, fits)
+        pattern = pattern.replace(placeholder, expression)
     return re.compile(pattern)
 
 
 def found(run, tag, *, kind):
-    return [one for one in run.tags(kind) if like(tag).fullmatch(one)]
+    return [logged_tag for logged_tag in run.tags(kind) if tag_pattern(tag).fullmatch(logged_tag)]
 
 
 @pytest.mark.parametrize(("guide", "tag"), every(SCALARS))
-def test_a_documented_number_is_logged(logged, guide, tag):
+def test_a_documented_scalar_is_logged(logged, guide, tag):
     tags = found(logged.by_guide[guide], tag, kind="scalar")
     assert tags, f"no {tag} among {logged.by_guide[guide].tags('scalar')}"
-    for one in tags:
-        assert len(logged.by_guide[guide].series(one)) >= 1
+    for logged_tag in tags:
+        assert len(logged.by_guide[guide].series(logged_tag)) >= 1
 
 
 @pytest.mark.parametrize("tag", [tag for guide, tag in every(SCALARS) if guide == "001" and "level{i}" in tag])
-def test_a_documented_level_is_logged_for_each_of_the_three(logged, tag):
+def test_a_documented_tag_of_a_level_is_logged_for_all_three(logged, tag):
     assert len(found(logged.by_guide["001"], tag, kind="scalar")) == 3
 
 
 @pytest.mark.parametrize("name", ["validation", "small_shapes", "large_shapes"])
-def test_every_tenth_of_the_noise_has_its_loss_on_every_set(logged, name):
+def test_every_tenth_of_the_noise_levels_has_a_loss_on_every_set(logged, name):
     assert len(found(logged.by_guide["000"], f"eval/{name}/loss_quantile_X.X", kind="scalar")) == 10
 
 
 @pytest.mark.parametrize(("guide", "tag"), every(HISTOGRAMS))
-def test_a_documented_distribution_is_logged_for_several_layers(logged, guide, tag):
+def test_a_documented_histogram_is_logged_for_several_layers(logged, guide, tag):
     assert len(found(logged.by_guide[guide], tag, kind="histogram")) > 5
 
 
@@ -195,50 +195,50 @@ def test_a_documented_text_is_logged(logged, guide, tag):
     assert found(logged.by_guide[guide], tag, kind="text")
 
 
-def test_hyperparameters_are_logged_for_the_tab_of_their_name(logged):
+def test_hyperparameters_are_logged(logged):
     assert logged.by_guide["002"].tags("hparams")
 
 
 @pytest.mark.parametrize(("kind", "field"), every(RECORDS))
 def test_a_documented_field_is_in_the_json_log(logged, kind, field):
-    told = [record for record in logged.records if record["log"] == kind]
-    assert told
-    assert told[-1][field] is not None
+    records = [record for record in logged.records if record["log"] == kind]
+    assert records
+    assert records[-1][field] is not None
 
 
-def test_the_memory_of_each_segment_is_told_by_its_place(logged):
+def test_the_memory_of_each_segment_is_split_by_kind(logged):
     stats = next(record for record in logged.records if record["log"] == "allocator")["stats"]
-    assert {one["name"] for one in stats} >= {"weights", "gradients", "optimizer"}
-    for one in stats:
-        assert set(one) == {"name", *PLACES.split()}
+    assert {segment["name"] for segment in stats} >= {"weights", "gradients", "optimizer"}
+    for segment in stats:
+        assert set(segment) == {"name", *MEMORY_KINDS.split()}
 
 
 @NEEDS_A_GPU
 @pytest.mark.parametrize(("guide", "tag"), every(GPU_SCALARS))
-def test_a_documented_number_of_a_gpu_is_logged(logged, guide, tag):
+def test_a_documented_scalar_of_a_gpu_is_logged(logged, guide, tag):
     assert found(logged.by_guide[guide], tag, kind="scalar")
 
 
 @NEEDS_A_GPU
 @pytest.mark.parametrize(("kind", "field"), every(GPU_RECORDS))
 def test_a_documented_field_of_a_gpu_is_in_the_json_log(logged, kind, field):
-    told = [record for record in logged.records if record["log"] == kind]
-    assert told
-    assert field in told[-1]
+    records = [record for record in logged.records if record["log"] == kind]
+    assert records
+    assert field in records[-1]
 
 
-def test_the_plain_classifier_has_the_names_that_everybody_has(logged):
+def test_the_plain_classifier_has_the_usual_tags(logged):
     assert {"train/loss", "train/accuracy", "val/loss", "val/accuracy", "train/lr"} <= set(
         logged.classifier.tags("scalar")
     )
 
 
-# ---- the lists above are whole
+# ---- the lists above are complete
 
-# Places on disk and addresses.
+# Paths and URLs.
 _NOT_A_TAG = re.compile(r"runs/|logs|results/|configs/|scripts/|\.py|\.md|http|path/|output/|data/")
-# Ways to say in short what is listed in full: all of a level's, all of a GPU's, and the first GPU's in W&B.
-_SHORT = {
+# Abbreviations of tags that are listed in full: of a level, of a GPU, and of the first GPU in W&B.
+_ABBREVIATIONS = {
     "collapse/level{i}_*",
     "gpu/{gpu_id}/{metric_name}",
     "gpu/0/power",
@@ -246,8 +246,8 @@ _SHORT = {
     "gpu/power",
     "gpu/temperature",
 }
-# Of the JSON log: what every record has, segments of models that are not trained here, and a number that only the
-# console has.
+# In the JSON log: fields of every record, segments of models that are not trained here, and a value that only the
+# console prints.
 _OTHER_FIELDS = {
     "log",
     "time",
@@ -264,28 +264,28 @@ _OTHER_FIELDS = {
 
 
 def guide_text(guide):
-    """A written guide; without it the test is left out."""
+    """A written guide; without it the test is skipped."""
     texts = sorted(REFERENCES.glob(f"{guide}_*.txt"))
     if not texts:
-        pytest.skip("the written guides are not beside this checkout; the lists of this test were made from them")
+        pytest.skip("the written guides (../shared/reference) are missing; the lists in this test were made from them")
     return texts[0].read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("guide", sorted(SCALARS))
-def test_no_tag_of_a_guide_is_missing_from_the_lists_of_this_test(guide):
+def test_the_lists_of_this_test_include_every_tag_of_a_guide(guide):
     text = guide_text(guide)
     quoted, listed = re.findall(r"`([A-Za-z_{}]+/[^`\s]+)`", text), re.findall(r"^(train/\S+)", text, re.MULTILINE)
-    names = {name for name in (*quoted, *listed) if not _NOT_A_TAG.search(name)} - _SHORT
-    assert names, "nothing in the guide looks like a tag: has its form changed?"
+    names = {name for name in (*quoted, *listed) if not _NOT_A_TAG.search(name)} - _ABBREVIATIONS
+    assert names, "nothing in the guide looks like a tag: has its format changed?"
     known = {tag for listed in (SCALARS, HISTOGRAMS, TEXTS, GPU_SCALARS) for tag in listed.get(guide, "").split()}
     assert names - known - {tag.removeprefix("train/") for tag in known} == set()
 
 
-def test_no_field_of_the_guide_to_the_json_log_is_missing_from_the_lists_of_this_test():
+def test_the_lists_of_this_test_include_every_field_of_the_json_log():
     text = guide_text("004")
     rows = re.findall(r"^\| (`.*?) +\|", text, re.MULTILINE)
     fields = {*re.findall(r'"(\w+)":', text), *(name for row in rows for name in re.findall(r"`(\w+)`", row))}
     assert len(fields) > 50
     tags = [tag for listed in (SCALARS, GPU_SCALARS) for tag in listed["004"].split()]
     known = {field for _, field in (*every(RECORDS), *every(GPU_RECORDS))} | {tag.rsplit("/")[-1] for tag in tags}
-    assert fields - known - _OTHER_FIELDS - set(PLACES.split()) == set()
+    assert fields - known - _OTHER_FIELDS - set(MEMORY_KINDS.split()) == set()

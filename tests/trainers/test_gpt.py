@@ -1,4 +1,4 @@
-"""trainers/gpt.py logs what people's dashboards look for, learns, and goes on after a crash as if nothing had been."""
+"""trainers/gpt.py logs the documented tags, learns, and resumes after a crash as if nothing had happened."""
 
 import json
 import os
@@ -22,7 +22,7 @@ SMALL = (
     "--eval_iters 2 --watch_every 3 --histogram-interval 6 --sample_length 8 --checkpoint_freq 0 --telemetry_secs 0 "
     "--quiet"
 ).split()
-# As the two guides write them.
+# From the two guides.
 TAGS_UPPER = """Loss/train Loss/validation Learning_Rate/lr Gradient/norm Performance/step_time_ms
 Performance/tokens_per_sec Training/epoch Evaluation/hellaswag_accuracy""".split()
 TAGS_LOWER = "train/loss eval/train_loss eval/val_loss eval/learning_rate".split()
@@ -36,7 +36,7 @@ def losses(runs, name, tag="Loss/train"):
 
 @pytest.fixture(scope="session")
 def train(runs, corpus):
-    """Train in this process; the flags that matter come last."""
+    """Train in this process; later flags override earlier ones."""
 
     def trained(name, *flags):
         gpt.main([*SMALL, "--text", corpus, "--tensorboard_dir", str(runs), "--run_name", name, *map(str, flags)])
@@ -48,7 +48,7 @@ def train(runs, corpus):
 @pytest.fixture(scope="session")
 def upper(train, tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "questions.jsonl"
-    path.write_text(json.dumps({"ctx": "The licence", "endings": ["is", "was", "grows", "eats"], "label": 0}) + "\n")
+    path.write_text(json.dumps({"ctx": "The license", "endings": ["is", "was", "grows", "eats"], "label": 0}) + "\n")
     assert len(load_hellaswag(str(path))) == 1
     return train("upper", "--use_tensorboard", "--hellaswag", path)
 
@@ -78,10 +78,10 @@ def test_tensorboard_shows_hyperparameters_with_the_loss_to_compare_by(upper, ru
     assert [e.step for e in accumulator.Scalars("Loss/validation")] == [0, 6, 12]
 
 
-def test_measurements_of_the_model_come_at_the_cadence_that_was_asked_for(upper):
+def test_measurements_of_the_model_follow_the_requested_cadence(upper):
     assert upper.series("train/update_ratio").steps.tolist() == [0, 3, 6, 9]
     assert len(upper.series("train/gradient_flow/global_norm")) == 12
-    assert upper.series("probe/eval_twice").values.tolist() == [0, 0, 0]  # evaluation repeats itself
+    assert upper.series("probe/eval_twice").values.tolist() == [0, 0, 0]  # evaluation is deterministic
 
 
 def test_the_config_has_what_a_diagnosis_needs(upper, runs, corpus):
@@ -92,10 +92,10 @@ def test_the_config_has_what_a_diagnosis_needs(upper, runs, corpus):
     wanted = {"max_steps": 12, "warmup_steps": 3, "optimizer": "adamw", "grad_clip": 1.0, "dropout": 0.0}
     wanted |= {"batch_size": 4, "block_size": 16, "trainer": "gpt"}
     assert {name: config[name] for name in wanted} == wanted
-    assert not [name for name in config if name.startswith("fault")]  # the answer does not stand in the question
+    assert not [name for name in config if name.startswith("fault")]  # a diagnosis must not read the answer there
 
 
-def test_a_run_without_a_name_is_called_by_date_number_and_tag(runs, corpus, tmp_path):
+def test_a_run_without_a_name_gets_date_number_and_tag(runs, corpus, tmp_path):
     gpt.main([*SMALL, "--max_steps", "2", "--text", corpus, "--tensorboard_dir", str(tmp_path), "--run-tag", "lr-001"])
     (directory,) = (path for path in tmp_path.iterdir() if not path.name.startswith("."))
     assert directory.name.endswith("_001-lr-001")
@@ -105,7 +105,7 @@ def test_a_run_without_a_name_is_called_by_date_number_and_tag(runs, corpus, tmp
 # ---- learning
 
 
-def test_a_short_training_beats_letter_frequencies(train, runs):
+def test_a_short_training_beats_character_frequencies(train, runs):
     run = train(
         "learns", "--max_steps", 150, "--n_embd", 32, "--batch_size", 8, "--learning-rate", 1e-2, "--eval_freq", 150
     )
@@ -122,7 +122,7 @@ def test_the_loss_curve_is_the_golden_one(train):
     np.testing.assert_allclose(found, json.loads(path.read_text()), atol=1e-3)
 
 
-def test_pieces_of_a_batch_add_up_to_the_batch(train, runs):
+def test_micro_batches_add_up_to_the_batch(train, runs):
     whole = train("whole", "--batch_size", 4, "--grad_accum", 1).series("Loss/train").values
     pieces = train("pieces", "--batch_size", 1, "--grad_accum", 4).series("Loss/train").values
     np.testing.assert_allclose(pieces, whole, rtol=1e-4)
@@ -136,14 +136,23 @@ def test_sixteen_bits_and_sgd_train_too(train):
     assert np.isfinite(scaled.series("Loss/train").values).all()
 
 
-# ---- going on
+# ---- resuming
 
-STOPS = ("--checkpoint_freq", 4, "--dropout", 0.1)
+CHECKPOINTS = ("--checkpoint_freq", 4, "--dropout", 0.1)
 
 
 def test_a_resumed_run_has_the_losses_of_the_uninterrupted_one(train, runs, corpus):
-    whole = train("uninterrupted", *STOPS).series("Loss/train").values
-    command = [sys.executable, TRAINER, *SMALL, *map(str, STOPS), "--text", corpus, "--tensorboard_dir", str(runs)]
+    whole = train("uninterrupted", *CHECKPOINTS).series("Loss/train").values
+    command = [
+        sys.executable,
+        TRAINER,
+        *SMALL,
+        *map(str, CHECKPOINTS),
+        "--text",
+        corpus,
+        "--tensorboard_dir",
+        str(runs),
+    ]
     killed = subprocess.run([*command, "--run_name", "killed", "--fault", "killed"], env=one_thread(), check=False)
     assert killed.returncode == -9  # at step 6, after the checkpoint of step 4
     assert losses(runs, "killed").steps.tolist() == [0, 1, 2, 3, 4, 5]
@@ -152,14 +161,14 @@ def test_a_resumed_run_has_the_losses_of_the_uninterrupted_one(train, runs, corp
     resumed = losses(runs, "killed")
     assert resumed.steps.tolist() == list(range(12))
     assert resumed.values.tolist() == whole.tolist()  # bit for bit
-    told = json.loads((runs / "killed" / "run.json").read_text())
-    assert told["status"] == "finished"
-    assert len(told["resumed"]) == 1
+    run_json = json.loads((runs / "killed" / "run.json").read_text())
+    assert run_json["status"] == "finished"
+    assert len(run_json["resumed"]) == 1
     by_tensorboard = accumulate(runs / "killed" / "logs" / "tensorboard").Scalars("Loss/train")
     assert [e.step for e in by_tensorboard] == list(range(12))
     assert [e.value for e in by_tensorboard] == whole.tolist()
 
-    # Under another name the same checkpoint begins a timeline of its own.
+    # Under another name, the same checkpoint starts a separate run.
     checkpoint = runs / "killed" / "checkpoints" / "step_00000008.pt"
     gpt.main(["--tensorboard_dir", str(runs), "--resume", str(checkpoint), "--run_name", "branch", "--quiet"])
     assert losses(runs, "branch").steps.tolist() == [8, 9, 10, 11]
@@ -167,11 +176,11 @@ def test_a_resumed_run_has_the_losses_of_the_uninterrupted_one(train, runs, corp
     assert len(losses(runs, "killed")) == 12
 
 
-def test_the_newest_checkpoints_are_kept_and_nothing_to_resume_is_said(train, runs, tmp_path):
+def test_the_newest_checkpoints_are_kept_and_a_missing_one_is_an_error(train, runs, tmp_path):
     train("keeps", "--checkpoint_freq", 2, "--keep_checkpoints", 3)
     names = sorted(path.name for path in (runs / "keeps" / "checkpoints").iterdir())
     assert names == ["step_00000008.pt", "step_00000010.pt", "step_00000012.pt"]
-    with pytest.raises(SystemExit, match="no checkpoint to resume from"):
+    with pytest.raises(SystemExit, match="No checkpoint to resume from"):
         gpt.main(["--tensorboard_dir", str(tmp_path), "--resume", "latest"])
 
 
@@ -193,19 +202,19 @@ torch.distributed.destroy_process_group()
 """
 
 
-def test_two_processes_train_one_model_and_faults_of_one_rank_show(runs, corpus, tmp_path):
-    """One launch for all of it: starting torch costs more than the trainings."""
+def test_two_processes_train_one_model_and_faults_of_one_rank_are_visible(runs, corpus, tmp_path):
+    """One launch for everything: starting torch takes longer than the trainings."""
     both = (
         "--n_layer 1 --n_head 2 --n_embd 16 --block_size 16 --batch_size 4 --max_steps 10 --eval_freq 5 --eval_iters 1"
     )
     flags = [*both.split(), *"--warmup_steps 3 --watch_every 1 --telemetry_secs 0 --checkpoint_freq 5".split()]
     flags += ["--text", corpus, "--tensorboard_dir", str(runs)]
-    names = [("gpt", "two"), ("moe", "two-moe"), ("gpt", "slow", "straggler")]
+    names = [("gpt", "two"), ("moe", "two-moe"), ("gpt", "slow", "straggler", "--fault-strength", "6")]
     names += [("gpt", "apart", "rank-desync"), ("gpt", "lossy", "all-reduce-loss")]
     script = tmp_path / "ranks.py"
     script.write_text(RANKS.format(trainers=str(ROOT / "trainers"), root=str(ROOT), runs=names, flags=flags))
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", str(script)]
-    done = subprocess.run(launch, env=one_thread(), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(launch, env=one_thread(), capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     log = pb.read(runs)
 
@@ -222,5 +231,6 @@ def test_two_processes_train_one_model_and_faults_of_one_rank_show(runs, corpus,
         assert first[:5].tolist() == second[:5].tolist(), name
         assert (first[5:] != second[5:]).all(), name
     waits = [log["slow"].series("rank/data_time", rank=rank).values for rank in (0, 1)]
-    assert waits[1][5:].min() > 0.045
+    # 0.3 s per step, far more than rank 0 needs for a batch even on a busy machine.
+    assert waits[1][5:].min() > 0.29
     assert waits[0][5:].min() < waits[1][5:].min()

@@ -1,4 +1,4 @@
-"""trainers/moe.py writes every record that its guide names, routes as it says, and goes on exactly."""
+"""trainers/moe.py writes every record of its guide, routes correctly, and resumes exactly."""
 
 import json
 import os
@@ -28,7 +28,7 @@ SMALL = {
     "telemetry_secs": 0,
     "checkpoint_freq": 4,
 }
-# Records and fields as the guide lists them, of those that a machine without a GPU can have.
+# Records and fields of the guide that need no GPU.
 RECORDS = {
     "step": "epoch step_tokens duration_ms norm loss lr moe_aux_loss moe_z_loss moe_load_imbalance",
     "eval": "epoch eval_tokens duration_ms loss",
@@ -68,14 +68,14 @@ def records(runs, name):
 def test_every_record_of_the_guide_is_in_the_json_log(healthy, runs):
     found = records(runs, "moe")
     for kind, fields in RECORDS.items():
-        told = [record for record in found if record["log"] == kind]
-        assert told, kind
+        records_of_kind = [record for record in found if record["log"] == kind]
+        assert records_of_kind, kind
         for field in ["time", "step", *fields.split()]:
-            assert told[-1][field] is not None, (kind, field)
+            assert records_of_kind[-1][field] is not None, (kind, field)
     assert len([record for record in found if record["log"] == "step"]) == 12
     assert {record["split"] for record in found if record["log"] == "dataset"} == {"train", "eval"}
     stats = next(record for record in found if record["log"] == "allocator")["stats"]
-    assert {one["name"] for one in stats} == {"weights", "gradients", "optimizer"}
+    assert {segment["name"] for segment in stats} == {"weights", "gradients", "optimizer"}
 
 
 def test_every_tag_of_the_guide_is_in_the_event_file(healthy):
@@ -85,21 +85,21 @@ def test_every_tag_of_the_guide_is_in_the_event_file(healthy):
 
 def test_the_console_has_a_line_for_every_step(train, capsys):
     train("console", report_to=["tensorboard", "console"], max_steps=2, eval_freq=10)
-    told = capsys.readouterr().out
-    assert ":: step       1" in told
-    assert "| aux 0." in told
-    assert "| imbal " in told
-    assert "| sol " in told
-    assert ">> eval" in told
-    assert "[Speed of Light]" in told
+    out = capsys.readouterr().out
+    assert ":: step       1" in out
+    assert "| aux 0." in out
+    assert "| imbal " in out
+    assert "| sol " in out
+    assert ">> eval" in out
+    assert "[Speed of Light]" in out
 
 
-def test_report_to_says_where_to_and_flags_beat_the_file(train, runs):
+def test_report_to_chooses_the_sinks_and_flags_override_the_file(train, runs):
     train("nowhere", "--max_steps", 1, report_to="tensorboard", learning_rate=0.5)
     assert not (runs / "nowhere" / "training.json").exists()
-    told = json.loads((runs / "nowhere" / "run.json").read_text())
-    assert told["config"]["max_steps"] == 1
-    assert told["config"]["learning_rate"] == 0.5
+    run_json = json.loads((runs / "nowhere" / "run.json").read_text())
+    assert run_json["config"]["max_steps"] == 1
+    assert run_json["config"]["learning_rate"] == 0.5
 
 
 # ---- routing
@@ -116,9 +116,9 @@ def test_a_token_gets_the_weighted_sum_of_its_experts():
     layer, x = experts(capacity_factor=100.0), torch.randn(2, 3, 8)
     found = layer(x).flatten(0, 1)
     for i, token in enumerate(x.flatten(0, 1)):
-        chances = (layer.router.weight @ token).softmax(0)
-        best = chances.topk(2).indices.tolist()
-        share = chances[best] / chances[best].sum()
+        probabilities = (layer.router.weight @ token).softmax(0)
+        best = probabilities.topk(2).indices.tolist()
+        share = probabilities[best] / probabilities[best].sum()
         by_hand = sum(w * layer.experts[e](token[None])[0] for w, e in zip(share, best, strict=True))
         torch.testing.assert_close(found[i], by_hand, rtol=1e-5, atol=1e-6)
     assert layer.counts.sum() == 12
@@ -126,20 +126,20 @@ def test_a_token_gets_the_weighted_sum_of_its_experts():
 
 
 @torch.no_grad()
-def test_an_expert_without_room_drops_those_who_come_last():
+def test_a_full_expert_drops_the_last_tokens():
     layer = experts(top_k=1, capacity_factor=1.0)
-    x = torch.randn(1, 1, 8).expand(1, 8, 8)  # eight times the same token: all want the same expert
+    x = torch.randn(1, 1, 8).expand(1, 8, 8)  # the same token eight times: all choose the same expert
     found = layer(x)[0]
     assert layer.counts.max() == 8
-    assert layer.dropped == 6  # room for an even load: two
+    assert layer.dropped == 6  # capacity for an even load: two
     assert (found[:2].abs().sum(dim=1) > 0).all()
     assert (found[2:] == 0).all()
 
 
-def test_the_losses_in_the_log_are_those_that_are_trained_on():
+def test_the_logged_losses_are_the_trained_ones():
     layer, x = experts(), torch.randn(4, 16, 8)
     layer(x)
-    logged = moe.moe([layer.logits], expert_counts=[layer.counts], aux_coefficient=1.0, z_coefficient=1.0)
+    logged = moe.instruments.moe([layer.logits], expert_counts=[layer.counts], aux_coefficient=1.0, z_coefficient=1.0)
     assert float(logged["moe/aux_loss"]) == pytest.approx(layer.aux_loss.item(), rel=1e-5)
     assert float(logged["moe/z_loss"]) == pytest.approx(layer.z_loss.item(), rel=1e-5)
     (layer.aux_loss + layer.z_loss).backward()
@@ -163,7 +163,7 @@ def test_the_loss_curve_is_the_golden_one(healthy):
     np.testing.assert_allclose(found, json.loads(path.read_text()), atol=1e-3)
 
 
-def test_a_short_training_beats_letter_frequencies(train, runs):
+def test_a_short_training_beats_character_frequencies(train, runs):
     run = train("moe-learns", max_steps=150, n_embd=32, batch_size=8, learning_rate=1e-2, eval_freq=150, watch_every=50)
     entropy = json.loads((runs / "moe-learns" / "run.json").read_text())["config"]["unigram_entropy"]
     assert run.series("eval/loss").values[-1] < entropy - 0.5

@@ -1,17 +1,19 @@
-"""A chart as a reader has it: pointed at, dragged across, and looked at pixel by pixel."""
+"""Helpers for charts: pointing, dragging, and reading pixels."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-_LOOK = """([selector, colour, far, faintest]) => {
+from web.waiting import settle, until
+
+_FIND_COLOR = """([selector, color, tolerance, minAlpha]) => {
     const canvas = document.querySelector(selector);
-    const want = colour.match(/\\d+/g).map(Number);
+    const wanted = color.match(/\\d+/g).map(Number);
     const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
     const rows = new Set();
     let [count, left, right, top, bottom] = [0, Infinity, -Infinity, Infinity, -Infinity];
     for (let i = 0; i < data.length; i += 4) {
-        if (data[i + 3] < faintest || !want.every((value, k) => Math.abs(data[i + k] - value) < far)) continue;
+        if (data[i + 3] < minAlpha || !wanted.every((value, k) => Math.abs(data[i + k] - value) < tolerance)) continue;
         const [x, y] = [(i / 4) % width, Math.floor(i / 4 / width)];
         count++;
         rows.add(y);
@@ -23,8 +25,8 @@ _LOOK = """([selector, colour, far, faintest]) => {
 }"""
 
 
-class Seen(NamedTuple):
-    """How many pixels have about a colour, in what share of the rows, and how far they reach, as shares too."""
+class ColoredPixels(NamedTuple):
+    """How many pixels have a color, the fraction of rows with such a pixel, and their extent as fractions."""
 
     pixels: int
     rows: float
@@ -35,45 +37,45 @@ class Seen(NamedTuple):
 
 
 def card(page: Any, tag: str = "train/loss") -> Any:
-    """The card of a tag, in view and drawn."""
+    """The card of a tag, scrolled into view and drawn."""
     found = page.locator(f"article.scalar[data-tag='{tag}']").first
     found.scroll_into_view_if_needed()
     found.locator("canvas").wait_for()
-    page.wait_for_timeout(200)
+    settle(page)
     return found
 
 
 def chart(page: Any, tag: str = "train/loss") -> Any:
-    """Where a card's curves are, without its axes."""
+    """The plot area of a card, without its axes."""
     return card(page, tag).locator(".u-over")
 
 
 def point(page: Any, over: Any, across: float, down: float = 0.5) -> None:
-    """Move the pointer to a place of a chart, as shares of its width and height."""
+    """Move the pointer to a position in a chart, given as fractions of its width and height."""
     box = over.bounding_box()
     page.mouse.move(box["x"] + box["width"] * across, box["y"] + box["height"] * down)
 
 
 def hover(page: Any, tag: str = "train/loss", *, across: float = 0.5, down: float = 0.5) -> Any:
-    """The tooltip at a place of a card's chart."""
+    """The tooltip at a position in a card's chart."""
     point(page, chart(page, tag), across, down)
     page.locator(".tooltip").wait_for()
     return page.locator(".tooltip")
 
 
 def read_x(page: Any, tag: str = "train/loss", *, across: float) -> str:
-    """What the tooltip says of x at a place."""
+    """The x that the tooltip shows at a position."""
     text: str = hover(page, tag, across=across).locator("th.name").inner_text()
     return text
 
 
 def read_step(page: Any, tag: str = "train/loss", *, across: float) -> int:
-    """The step at a place."""
+    """The step at a position."""
     return int(read_x(page, tag, across=across).replace("\u202f", "").replace("−", "-"))
 
 
 def drag(page: Any, over: Any, start: tuple[float, float], end: tuple[float, float], *, key: str | None = None) -> None:
-    """Drag from one place of a chart to another, with a key held down."""
+    """Drag from one position in a chart to another, optionally with a key held down."""
     if key:
         page.keyboard.down(key)
     point(page, over, *start)
@@ -85,19 +87,50 @@ def drag(page: Any, over: Any, start: tuple[float, float], end: tuple[float, flo
         page.keyboard.up(key)
 
 
-def colour_of(page: Any, run: str) -> str:
-    """The colour of a run, as its box in the list has it."""
-    colour: str = page.get_by_label(f"Draw {run}", exact=True).evaluate("box => getComputedStyle(box).borderColor")
-    return colour
+def color_of_run(page: Any, run: str) -> str:
+    """The color of a run, read from its checkbox in the list."""
+    color: str = page.get_by_label(f"Show {run}", exact=True).evaluate("box => getComputedStyle(box).borderColor")
+    return color
 
 
-def look_for(page: Any, tag: str, colour: str, *, far: int = 40, faintest: int = 100) -> Seen:
-    """Where a chart has about a colour. `faintest` is the least opacity that counts, of 255."""
+def theme_color(page: Any, name: str) -> str:
+    """A color of the style sheet, as `rgb(r, g, b)`."""
+    color: str = page.evaluate(
+        """name => {
+            const probe = document.createElement('div');
+            probe.style.color = `var(--${name})`;
+            document.body.append(probe);
+            const color = getComputedStyle(probe).color;
+            probe.remove();
+            return color;
+        }""",
+        name,
+    )
+    return color
+
+
+def find_color(page: Any, tag: str, color: str, *, tolerance: int = 40, min_alpha: int = 100) -> ColoredPixels:
+    """Find the pixels of about a color in a chart. Pixels with less than `min_alpha` (of 255) do not count."""
     selector = f"article.scalar[data-tag='{tag}'] canvas"
-    return Seen(*page.evaluate(_LOOK, [selector, colour, far, faintest]))
+    return ColoredPixels(*page.evaluate(_FIND_COLOR, [selector, color, tolerance, min_alpha]))
 
 
-def faint_pixels(page: Any, tag: str, colour: str, *, most: int = 90) -> int:
-    """How many pixels have a colour laid on thinly: a band, a shade, a raw curve behind a smoothed one."""
-    thin = look_for(page, tag, colour, far=60, faintest=12).pixels
-    return thin - look_for(page, tag, colour, far=60, faintest=most).pixels
+def faint_pixels(page: Any, tag: str, color: str, *, tolerance: int = 60, max_alpha: int = 90) -> int:
+    """How many pixels have a faint color: a band, a shaded range, or a raw curve behind a smoothed one."""
+    visible = find_color(page, tag, color, tolerance=tolerance, min_alpha=12).pixels
+    return visible - find_color(page, tag, color, tolerance=tolerance, min_alpha=max_alpha).pixels
+
+
+def painted(page: Any, selector: str) -> bool:
+    """Wait until a canvas is no longer blank."""
+    page.wait_for_selector(selector)
+    until(
+        page,
+        """(selector) => {
+            const canvas = document.querySelector(selector);
+            if (!canvas || !canvas.width) return false;
+            return canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((v) => v > 0);
+        }""",
+        arg=selector,
+    )
+    return True

@@ -1,4 +1,4 @@
-"""Logs for looking at: a handful of runs with every kind of value in them, and large or hostile sets of runs."""
+"""Logs for the tests of the page: a few runs with every kind of value, known curves, and hostile names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HOSTILE_TAGS = (
 
 
 def write_gallery(directory: Path, *, steps: int = 600, graph: bool = False) -> Path:
-    """Runs a reader could have: two learning rates with three seeds each, one that diverges, one that was resumed."""
+    """Realistic runs: two learning rates with three seeds each, one that diverges and one that was resumed."""
     for rate in (1e-3, 3e-4):
         for seed in range(3):
             _train(directory, f"base-lr{rate:g}-seed{seed}", rate=rate, seed=seed, steps=steps)
@@ -55,9 +55,9 @@ def _train(
     config = {"lr": rate, "seed": seed, "optimizer": {"name": "adamw", "beta2": 0.95}, "layers": 4, "batch_size": 32}
     with pb.init(dir=directory, run_id=name, config=config, report_to="tensorboard", telemetry_secs=0) as run:
         for step in range(steps):
-            share = step / steps
-            loss = 0.4 + 2.6 * np.exp(-share * 5 * (rate / 3e-4) ** 0.25) + 0.06 * random.standard_normal()
-            norm = 0.8 + 0.5 * np.exp(-share * 4) + 0.15 * abs(random.standard_normal())
+            progress = step / steps
+            loss = 0.4 + 2.6 * np.exp(-progress * 5 * (rate / 3e-4) ** 0.25) + 0.06 * random.standard_normal()
+            norm = 0.8 + 0.5 * np.exp(-progress * 4) + 0.15 * abs(random.standard_normal())
             if diverges_at is not None and step > diverges_at:
                 loss *= 1.05 ** (step - diverges_at)
                 norm *= 1.06 ** (step - diverges_at)
@@ -66,23 +66,23 @@ def _train(
             values = {
                 "train/loss": loss,
                 "train/grad_norm": norm,
-                "train/lr": rate * min(1.0, step / (steps * 0.1)) * (0.5 + 0.5 * np.cos(np.pi * share)),
-                "train/accuracy": 1 - np.exp(-share * 3) * 0.9 + 0.01 * random.standard_normal(),
-                "perf/tokens_per_sec": 52_000 + 900 * random.standard_normal() - (9000 if 0.6 < share < 0.7 else 0),
+                "train/lr": rate * min(1.0, step / (steps * 0.1)) * (0.5 + 0.5 * np.cos(np.pi * progress)),
+                "train/accuracy": 1 - np.exp(-progress * 3) * 0.9 + 0.01 * random.standard_normal(),
+                "perf/tokens_per_sec": 52_000 + 900 * random.standard_normal() - (9000 if 0.6 < progress < 0.7 else 0),
                 "perf/step_time": 0.31 + 0.01 * abs(random.standard_normal()),
-                "gpu/0/memory_used": 31e9 + 4e8 * share,
+                "gpu/0/memory_used": 31e9 + 4e8 * progress,
                 "gpu/0/utilization": 93 + 3 * random.standard_normal(),
             }
-            if step % 20 == 0:  # the last of them is what the hyperparameters are judged by
-                gap = 1.6 * max(0.0, share - 0.25) if overfits else 0.05
-                values["val/loss"] = 0.45 + 2.6 * np.exp(-share * 5) + gap + 0.02 * random.standard_normal()
+            if step % 20 == 0:  # the last value is the result of the hyperparameters
+                gap = 1.6 * max(0.0, progress - 0.25) if overfits else 0.05
+                values["val/loss"] = 0.45 + 2.6 * np.exp(-progress * 5) + gap + 0.02 * random.standard_normal()
                 validation = float(values["val/loss"])
-                values["val/accuracy"] = 1 - np.exp(-share * 2.6) * 0.9 - gap * 0.1
+                values["val/accuracy"] = 1 - np.exp(-progress * 2.6) * 0.9 - gap * 0.1
             run.log(values, step=step)
             if step % (steps // 30) == 0 and seed == 0:
                 for layer in range(3):
-                    width = 0.4 + 0.8 * share + layer * 0.2
-                    run.histogram(f"weights/layer{layer}", random.standard_normal(2000) * width + share, step=step)
+                    width = 0.4 + 0.8 * progress + layer * 0.2
+                    run.histogram(f"weights/layer{layer}", random.standard_normal(2000) * width + progress, step=step)
         run.hparams({"lr": rate, "seed": seed, "optimizer": "adamw"}, {"val/loss": validation})
 
 
@@ -97,33 +97,37 @@ def _resumed(directory: Path, *, steps: int) -> None:
 
 
 def _samples(directory: Path, *, steps: int) -> None:
-    """Pictures, sounds, texts and a graph."""
+    """Images, audio and text."""
     random = np.random.default_rng(5)
     rows, columns = np.mgrid[0:64, 0:64] / 64
     for name, hue in (("samples/a", 0.2), ("samples/b", 0.7)):
         with SummaryWriter(directory / name) as writer:
             for step in range(0, steps, steps // 6):
-                share = step / steps
+                progress = step / steps
                 picture = np.stack(
-                    [rows * share + hue * columns, columns * (1 - share), np.sin(rows * 9 * (share + hue)) ** 2]
+                    [
+                        rows * progress + hue * columns,
+                        columns * (1 - progress),
+                        np.sin(rows * 9 * (progress + hue)) ** 2,
+                    ]
                 )
-                noise = random.random((3, 64, 64)) * (1 - share) * 0.5
+                noise = random.random((3, 64, 64)) * (1 - progress) * 0.5
                 writer.add_image("samples/generated", np.clip(picture + noise, 0, 1), step)
                 writer.add_image("samples/target", np.clip(picture, 0, 1), step)
-                tone = np.sin(np.arange(8000) * (0.05 + 0.1 * share + hue * 0.1)) * 0.5
+                tone = np.sin(np.arange(8000) * (0.05 + 0.1 * progress + hue * 0.1)) * 0.5
                 writer.add_audio("samples/speech", tone[None, :], step, sample_rate=8000)
                 writer.add_text(
                     "samples/story",
-                    f"**Step {step}**: once upon a time there was a *model* that had learned {share:.0%}.\n\n"
+                    f"**Step {step}**: once upon a time there was a *model* that had learned {progress:.0%}.\n\n"
                     "| token | probability |\n|---|---|\n| once | 0.91 |\n| twice | 0.06 |\n\n"
                     "<script>alert(1)</script>",
                     step,
                 )
-                writer.add_scalar("train/loss", 1 + np.exp(-share) + hue, step)
+                writer.add_scalar("train/loss", 1 + np.exp(-progress) + hue, step)
 
 
 def write_model(directory: Path) -> None:
-    """A model's graph, where torch is there to make one, and the gradient norms of its layers."""
+    """The graph of a model and the gradient norms of its layers. Nothing if torch is missing."""
     try:
         import torch
     except ImportError:
@@ -136,7 +140,7 @@ def write_model(directory: Path) -> None:
         torch.nn.Linear(64, 4),
     ]
     with SummaryWriter(directory / "model") as writer, warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # add_graph traces, which torch would rather not do
+        warnings.simplefilter("ignore", DeprecationWarning)  # add_graph uses tracing, which torch deprecates
         writer.add_graph(torch.nn.Sequential(*layers), torch.zeros(1, 16))
         for step in range(50):
             for layer in (0, 2, 4):
@@ -144,7 +148,7 @@ def write_model(directory: Path) -> None:
 
 
 def write_watched(directory: Path) -> None:
-    """A training of a few steps that `pb.watch` looks on, of a model with a frozen part. No graph is written."""
+    """A short training with `pb.watch` of a model with a frozen part, without a graph."""
     import torch
     from torch import nn
 
@@ -170,18 +174,18 @@ def write_watched(directory: Path) -> None:
             run.log({"train/loss": loss})
 
 
-STUDY_BEGAN = 1_700_000_000.0
+STUDY_START = 1_700_000_000.0
 
 
 def write_study(directory: Path) -> Path:
-    """Curves of which every value is known, a run of four ranks, and one with metrics that a profile knows."""
+    """Curves with known values, a run with four ranks, and a run with metrics that a profile describes."""
     for name, level in (("a", 2.0), ("b", 4.0), ("c", 1.0)):
         with SummaryWriter(directory / name) as writer:
             for step in range(101):
-                writer.add_scalar("level", level, step, STUDY_BEGAN + 10 * step)
+                writer.add_scalar("level", level, step, STUDY_START + 10 * step)
     with SummaryWriter(directory / "alone") as writer:
         for step in range(1, 1001):
-            wall = STUDY_BEGAN + step
+            wall = STUDY_START + step
             writer.add_scalar("count", step, step, wall)
             writer.add_scalar("sawtooth", step % 2, step, wall)
             writer.add_scalar("outlier", 1000.0 if step == 500 else np.sin(step / 50), step, wall)
@@ -196,32 +200,16 @@ def write_study(directory: Path) -> Path:
 
 
 def write_ranks(directory: Path, *, utilization: tuple[float, ...]) -> None:
-    """A run whose ranks each logged how busy their GPU was."""
-    for rank, share in enumerate(utilization):
+    """A run whose ranks logged the utilization of their GPUs."""
+    for rank, percent in enumerate(utilization):
         with SummaryWriter(directory / (f"ranks/{rank}" if rank else "logs/tensorboard")) as writer:
             for step in range(50):
-                writer.add_scalar("gpu/0/utilization", share, step)
+                writer.add_scalar("gpu/0/utilization", percent, step)
     (directory / "run.json").write_text("{}")
 
 
-def write_many(directory: Path, *, runs: int, tags: int, points: int) -> Path:
-    """Many runs of the same tags."""
-    for number in range(runs):
-        random = np.random.default_rng(number)
-        with SummaryWriter(directory / f"sweep/run-{number:04d}") as writer:
-            curves = (
-                np.exp(-np.linspace(0, 4, points))[:, None]
-                + random.standard_normal((points, tags)) * 0.05
-                + number * 0.002
-            )
-            for step in range(points):
-                for tag in range(tags):
-                    writer.add_scalar(f"group{tag // 10}/metric{tag}", float(curves[step, tag]), step)
-    return directory
-
-
 def write_hostile(directory: Path) -> Path:
-    """Names that a page must show as text, whatever they look like."""
+    """Names that look like code, which the page must show as text."""
     for number, (name, tag) in enumerate(zip(HOSTILE_NAMES, HOSTILE_TAGS, strict=True)):
         with SummaryWriter(directory / name.replace("/", "_")[:200]) as writer:
             for step in range(20):

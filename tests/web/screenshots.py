@@ -1,8 +1,8 @@
-"""Writes docs/screenshots: each tab, on a desktop and a phone, light and dark. Run by `make screenshots`.
+"""Writes docs/screenshots: each tab on a desktop and a phone, light and dark. Run by `make screenshots`.
 
     python tests/web/screenshots.py [DIRECTORY]
 
-Look at each one before it goes in.
+Look at each one before you commit it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ TABS = [
     *("images", "audio", "hparams", "system", "graph", "compare"),
 ]
 SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
-COLOURS = 256
-"""A palette this small halves the files, and flat drawings do not show it."""
+COLORS = 256
+"""So small a palette halves the files, and it is invisible in flat drawings."""
 
 
 def main() -> None:
-    """Take every picture."""
+    """Take all screenshots."""
     directory = Path(sys.argv[1] if len(sys.argv) > 1 else TESTS.parent / "docs/screenshots")
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as driver:
@@ -58,10 +58,10 @@ def main() -> None:
         browser.close()
 
 
-def _save(picture: bytes, path: Path) -> None:
+def _save(screenshot: bytes, path: Path) -> None:
     from PIL import Image
 
-    small = Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS, kmeans=1, dither=Image.Dither.NONE)
+    small = Image.open(io.BytesIO(screenshot)).convert("RGB").quantize(COLORS, kmeans=1, dither=Image.Dither.NONE)
     small.save(path, optimize=True)
 
 

@@ -1,9 +1,9 @@
-"""How curves are drawn: axes, smoothers, outliers, marks, the order of the tooltip."""
+"""Chart settings: axes, smoothing, outliers, marks and the order of the tooltip."""
 
 import pytest
 from servers import read_columns
-from web.charts import card, colour_of, faint_pixels, hover, look_for, read_step, read_x
-from web.waiting import until
+from web.charts import card, color_of_run, faint_pixels, find_color, hover, read_step, read_x
+from web.waiting import settle, until
 
 CARD = "article.scalar canvas"
 ALONE = "#scalars&regexInput=alone"
@@ -15,46 +15,46 @@ def settings(page):
     return page.locator(".settings")
 
 
-def test_x_is_the_step_the_time_since_the_start_or_the_clock(look, study):
-    page = look.at(study, "#scalars&regexInput=%5Ea%24&smoothing=0", wait=CARD, timezone_id="UTC")
+def test_the_x_axis_shows_steps_relative_time_or_wall_time(pages, study):
+    page = pages.open(study, "#scalars&regexInput=%5Ea%24&smoothing=0", wait=CARD, timezone_id="UTC")
     assert read_x(page, "level", across=0.5) == "50"
     choice = page.locator(".toolbar")
     choice.get_by_role("button", name="Relative").click()
     until(page, "location.hash.includes('x=relative')")
-    page.wait_for_timeout(300)
+    settle(page)
     assert read_x(page, "level", across=0.5) == "8m 20s"
     assert read_x(page, "level", across=0.999) == "16m 40s"
     choice.get_by_role("button", name="Wall").click()
     until(page, "location.hash.includes('x=wall')")
-    page.wait_for_timeout(300)
+    settle(page)
     assert read_x(page, "level", across=0.5) == "2023-11-14 22:21:40"
 
 
-def test_x_is_logarithmic_on_request(look, study):
-    page = look.at(study, ALONE + "&smoothing=0&tagFilter=count", wait=CARD)
+def test_the_x_axis_can_be_logarithmic(pages, study):
+    page = pages.open(study, ALONE + "&smoothing=0&tagFilter=count", wait=CARD)
     assert abs(read_step(page, "count", across=2 / 3) - 667) < 8
-    settings(page).get_by_label("Logarithmic x").check()
+    settings(page).get_by_label("Log x").check()
     until(page, "location.hash.includes('logX=1')")
-    page.wait_for_timeout(400)
+    settle(page)
     assert 9 <= read_step(page, "count", across=1 / 3) <= 11
     assert 92 <= read_step(page, "count", across=2 / 3) <= 108
 
 
-def test_y_is_logarithmic_on_request(look, study):
-    page = look.at(study, "#scalars&smoothing=0&tagFilter=level", wait=CARD)
+def test_the_y_axis_can_be_logarithmic(pages, study):
+    page = pages.open(study, "#scalars&smoothing=0&tagFilter=level", wait=CARD)
     card(page, "level")
 
-    def place(run):
-        return look_for(page, "level", colour_of(page, run), far=24, faintest=100).top
+    def top_of(run):
+        return find_color(page, "level", color_of_run(page, run), tolerance=24, min_alpha=100).top
 
-    assert place("a") - place("b") > 1.5 * (place("c") - place("a"))  # 4, 2 and 1
+    assert top_of("a") - top_of("b") > 1.5 * (top_of("c") - top_of("a"))  # 4, 2 and 1
     page.keyboard.press("l")
-    page.wait_for_timeout(400)
-    assert place("a") - place("b") == pytest.approx(place("c") - place("a"), abs=0.02)
+    settle(page)
+    assert top_of("a") - top_of("b") == pytest.approx(top_of("c") - top_of("a"), abs=0.02)
 
 
-def test_the_tooltip_is_in_the_order_of_the_nearest_of_values_or_of_names(look, study):
-    page = look.at(study, "#scalars&smoothing=0&tagFilter=level", wait=CARD)
+def test_the_tooltip_is_sorted_by_distance_value_or_name(pages, study):
+    page = pages.open(study, "#scalars&smoothing=0&tagFilter=level", wait=CARD)
     order = settings(page).get_by_role("group", name="Tooltip order")
 
     def names():
@@ -68,79 +68,79 @@ def test_the_tooltip_is_in_the_order_of_the_nearest_of_values_or_of_names(look, 
     assert names() == ["a", "b", "c"]
 
 
-def test_each_smoother_flattens_a_sawtooth_and_leaves_it_faint_behind(look, study):
-    page = look.at(study, ALONE + "&smoothing=0&tagFilter=sawtooth", wait=CARD)
+def test_each_smoother_flattens_a_sawtooth_and_keeps_the_raw_curve_faint_behind_it(pages, study):
+    page = pages.open(study, ALONE + "&smoothing=0&tagFilter=sawtooth", wait=CARD)
     assert hover(page, "sawtooth").locator("th").all_inner_texts()[-1] == "value"
-    colour = colour_of(page, "alone")
+    color = color_of_run(page, "alone")
     panel = settings(page)
     panel.get_by_label("Smoothing as a number").fill("0.95")
     for smoother in ("time-weighted", "gaussian", "running-mean", "debiased"):
         panel.get_by_label("Smoother", exact=True).select_option(smoother)
-        page.wait_for_timeout(400)
+        settle(page)
         row = hover(page, "sawtooth").locator("tbody tr").locator(".right")
         assert float(row.nth(0).inner_text()) == pytest.approx(0.5, abs=0.06), smoother
-        assert look_for(page, "sawtooth", colour, faintest=220).rows < 0.35, smoother  # the smoothed curve
-        assert faint_pixels(page, "sawtooth", colour) > 5000, smoother  # the raw one behind it
+        assert find_color(page, "sawtooth", color, min_alpha=220).rows < 0.35, smoother  # the smoothed curve
+        assert faint_pixels(page, "sawtooth", color) > 5000, smoother  # the raw one behind it
         assert (f"smoother={smoother}" in page.url) == (smoother != "debiased")
 
 
-def test_outliers_are_ignored_on_request(look, study):
-    page = look.at(study, ALONE + "&smoothing=0&tagFilter=outlier", wait=CARD)
-    colour = colour_of(page, "alone")
+def test_outliers_can_be_ignored(pages, study):
+    page = pages.open(study, ALONE + "&smoothing=0&tagFilter=outlier", wait=CARD)
+    color = color_of_run(page, "alone")
     card(page, "outlier")
-    # A spike a thousand times the rest flattens it into one line along the foot.
-    assert look_for(page, "outlier", colour, faintest=200).pixels < 2500
-    before = look_for(page, "outlier", colour, faintest=200).pixels
+    # A spike of a thousand times the other values flattens them into a line at the bottom.
+    assert find_color(page, "outlier", color, min_alpha=200).pixels < 2500
+    before = find_color(page, "outlier", color, min_alpha=200).pixels
     settings(page).get_by_label("Ignore outliers").check()
-    page.wait_for_timeout(400)
-    after = look_for(page, "outlier", colour, faintest=200)
+    settle(page)
+    after = find_color(page, "outlier", color, min_alpha=200)
     assert after.pixels > 1.5 * before
     page.keyboard.press("o")
     until(page, "!location.hash.includes('ignoreOutliers=1')")
 
 
-def test_infinities_and_nan_stand_at_the_edges_where_they_left(look, study):
-    page = look.at(study, ALONE + "&smoothing=0&tagFilter=edges", wait=CARD)
+def test_infinities_and_nans_are_marked_at_the_edges(pages, study):
+    page = pages.open(study, ALONE + "&smoothing=0&tagFilter=edges", wait=CARD)
     card(page, "edges")
     assert page.locator(".badge", has_text="NaN").inner_text() == "3 NaN/inf"
-    seen = look_for(page, "edges", colour_of(page, "alone"))
-    # The curve itself is a line across the middle: what is above and below it are the marks.
-    assert seen.top < 0.12
-    assert seen.bottom > 0.8
+    found = find_color(page, "edges", color_of_run(page, "alone"))
+    # The curve is a line across the middle, so everything above and below it is a mark.
+    assert found.top < 0.12
+    assert found.bottom > 0.8
 
 
-@pytest.mark.parametrize(("zoom", "said", "above"), [("290,310", "∞", True), ("590,610", "−∞", False)])
-def test_an_infinity_among_its_neighbours_says_which_way_it_went(look, study, zoom, said, above):
-    page = look.at(study, ALONE + f"&smoothing=0&tagFilter=edges&syncZoom=1&zoom={zoom}", wait=CARD)
-    assert said in hover(page, "edges").inner_text().split()
-    seen = look_for(page, "edges", colour_of(page, "alone"))
-    assert (seen.top < 0.12) == above
-    assert (seen.bottom > 0.8) != above
-    page.get_by_label("Download or overlay edges").click()
+@pytest.mark.parametrize(("zoom", "value", "above"), [("290,310", "∞", True), ("590,610", "−∞", False)])
+def test_the_mark_of_an_infinity_shows_its_sign(pages, study, zoom, value, above):
+    page = pages.open(study, ALONE + f"&smoothing=0&tagFilter=edges&syncZoom=1&zoom={zoom}", wait=CARD)
+    assert value in hover(page, "edges").inner_text().split()
+    found = find_color(page, "edges", color_of_run(page, "alone"))
+    assert (found.top < 0.12) == above
+    assert (found.bottom > 0.8) != above
+    page.get_by_label("Save or overlay edges").click()
     with page.expect_download() as saved:
         page.locator(".panel").get_by_role("button", name="CSV", exact=True).click()
     assert f",{'' if above else '-'}inf," in saved.value.path().read_text()
 
 
 @pytest.mark.parametrize(("zoom", "above"), [("1,590", True), ("310,890", False)])
-def test_an_infinity_among_many_points_says_which_way_it_went_too(look, study, zoom, above):
-    page = look.at(study, "#scalars&tagFilter=nothing", width=1100)
-    with page.expect_response("**/api/window") as answer:
+def test_the_mark_of_an_infinity_in_a_pixel_column_shows_its_sign_too(pages, study, zoom, above):
+    page = pages.open(study, "#scalars&tagFilter=nothing", width=1100)
+    with page.expect_response("**/api/window") as response:
         page.goto(f"{study.url}{ALONE}&smoothing=0&tagFilter=edges&syncZoom=1&zoom={zoom}")
-    ((about, _),) = read_columns(answer.value.body()).values()
-    assert not about["exact"]  # a column of pixels holds several points
+    ((header, _),) = read_columns(response.value.body()).values()
+    assert not header["exact"]  # a pixel column has several points
     card(page, "edges")
-    seen = look_for(page, "edges", colour_of(page, "alone"))
-    assert (seen.top < 0.12) == above
-    assert (seen.bottom > 0.8) != above
+    found = find_color(page, "edges", color_of_run(page, "alone"))
+    assert (found.top < 0.12) == above
+    assert (found.bottom > 0.8) != above
 
 
-def test_a_restart_is_a_dotted_line(look, gallery):
-    def grey(hash_):
-        page = look.at(gallery, hash_, wait=CARD)
-        page.wait_for_timeout(600)
+def test_a_restart_is_a_dotted_line(pages, gallery):
+    def dotted_columns(hash_):
+        page = pages.open(gallery, hash_, wait=CARD)
+        settle(page)
         box = card(page).locator("canvas").evaluate("c => [c.width, c.height]")
-        # The columns between the grid's that have many dark pixels: the dotted line.
+        # Pixel columns with many dark pixels, apart from the grid, are the dotted line.
         return page.evaluate(
             """([width, height]) => {
                 const canvas = document.querySelector("article[data-tag='train/loss'] canvas");
@@ -150,8 +150,8 @@ def test_a_restart_is_a_dotted_line(look, gallery):
                     let dark = 0;
                     for (let y = 0; y < height; y++) {
                         const i = 4 * (y * width + x);
-                        const colour = data.slice(i, i + 3);
-                        const spread = Math.max(...colour) - Math.min(...colour);
+                        const color = data.slice(i, i + 3);
+                        const spread = Math.max(...color) - Math.min(...color);
                         if (data[i + 3] > 90 && data[i] < 150 && spread < 40) dark++;
                     }
                     if (dark > height / 6) tall.push(x / width);
@@ -161,29 +161,29 @@ def test_a_restart_is_a_dotted_line(look, gallery):
             box,
         )
 
-    marked = grey("#scalars&regexInput=resumed&smoothing=0&findings=0")
-    assert any(0.4 < place < 0.65 for place in marked), marked
-    assert not any(0.4 < place < 0.65 for place in grey("#scalars&regexInput=overfit&smoothing=0&findings=0"))
+    marked = dotted_columns("#scalars&regexInput=resumed&smoothing=0&findings=0")
+    assert any(0.4 < x < 0.65 for x in marked), marked
+    assert not any(0.4 < x < 0.65 for x in dotted_columns("#scalars&regexInput=overfit&smoothing=0&findings=0"))
 
 
-def test_the_legend_has_the_last_point_and_lifts_its_curve(look, study):
-    page = look.at(study, ALONE + "&smoothing=0.9&tagFilter=count", wait=CARD)
+def test_the_legend_shows_the_last_value_and_highlights_its_curve(pages, study):
+    page = pages.open(study, ALONE + "&smoothing=0.9&tagFilter=count", wait=CARD)
     value = card(page, "count").locator(".legend .value")
-    assert value.inner_text() == "1000"  # as logged, however much the curve is smoothed
+    assert value.inner_text() == "1000"  # the logged value, however much the curve is smoothed
     page.goto("about:blank")
-    page = look.at(study, "#scalars&smoothing=0&tagFilter=level", wait=CARD)
+    page = pages.open(study, "#scalars&smoothing=0&tagFilter=level", wait=CARD)
     legend = card(page, "level").locator(".legend li")
     assert [row.split() for row in legend.all_inner_texts()] == [["b", "4"], ["a", "2"], ["c", "1"]]
-    colour = colour_of(page, "a")
-    before = look_for(page, "level", colour, faintest=200).pixels
+    color = color_of_run(page, "a")
+    before = find_color(page, "level", color, min_alpha=200).pixels
     legend.first.hover()
-    page.wait_for_timeout(300)
-    assert look_for(page, "level", colour, faintest=200).pixels < before / 2  # the others fade
+    settle(page)
+    assert find_color(page, "level", color, min_alpha=200).pixels < before / 2  # the other curves fade
     page.mouse.move(5, 5)
 
 
-def test_cards_are_as_wide_as_wished(look, gallery):
-    page = look.at(gallery, "#scalars", wait=CARD)
+def test_the_width_of_cards_can_be_changed(pages, gallery):
+    page = pages.open(gallery, "#scalars", wait=CARD)
     before = card(page).bounding_box()["width"]
     settings(page).get_by_label("Card width").fill("880")
     until(page, "before => document.querySelector('article.scalar').clientWidth > before * 1.4", before)

@@ -1,4 +1,4 @@
-"""What holds on every tab: live data, keys, themes, sizes, names of any kind, a server that goes and comes."""
+"""What holds on every tab: live data, shortcuts, themes, screen sizes, hostile names, and lost connections."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from servers import a_server, start_server
 from web.page_logs import HOSTILE_NAMES, HOSTILE_TAGS, write_gallery
-from web.waiting import until
+from web.waiting import settle, until
 
 from pulseboard import SummaryWriter
 
@@ -22,12 +22,12 @@ def last_value(page):
     return page.locator(".legend .value").first.inner_text()
 
 
-def test_points_arrive_by_themselves_until_paused(look, tmp_path):
+def test_new_points_appear_automatically_until_paused(pages, tmp_path):
     writer = SummaryWriter(tmp_path / "runs" / "one")
     writer.add_scalar("loss", 1.0, 0)
     writer.flush()
     with a_server(tmp_path / "runs", tmp_path) as server:
-        page = look.at(server, "#scalars&smoothing=0", wait=CARD)
+        page = pages.open(server, "#scalars&smoothing=0", wait=CARD)
         page.locator(".live", has_text="Live").wait_for()
         writer.add_scalar("loss", 0.125, 1)
         writer.flush()
@@ -44,29 +44,29 @@ def test_points_arrive_by_themselves_until_paused(look, tmp_path):
     writer.close()
 
 
-def test_a_new_run_and_a_new_tag_appear_by_themselves(look, tmp_path):
+def test_a_new_run_and_a_new_tag_appear_automatically(pages, tmp_path):
     with SummaryWriter(tmp_path / "runs" / "one") as writer:
         writer.add_scalar("loss", 1.0, 0)
     with a_server(tmp_path / "runs", tmp_path) as server:
-        page = look.at(server, "#scalars", wait=CARD)
+        page = pages.open(server, "#scalars", wait=CARD)
         with SummaryWriter(tmp_path / "runs" / "two") as writer:
             writer.add_scalar("accuracy", 0.5, 0)
         page.locator(".pick .name", has_text="two").wait_for()
         page.locator("article[data-tag='accuracy'] canvas").wait_for()
 
 
-def test_a_server_that_goes_away_and_returns_is_caught_up_with(look, tmp_path):
+def test_the_page_catches_up_after_the_server_was_gone(pages, tmp_path):
     writer = SummaryWriter(tmp_path / "runs" / "one")
     writer.add_scalar("loss", 1.0, 0)
     writer.flush()
     server = start_server(tmp_path / "runs", "--port", "0", home=tmp_path).wait_until_loaded()
     again = None
     try:
-        page = look.at(server, "#scalars&smoothing=0", wait=CARD)
+        page = pages.open(server, "#scalars&smoothing=0", wait=CARD)
         page.locator(".live", has_text="Live").wait_for()
         server.stop()
         page.locator(".live", has_text="Reconnecting").wait_for()
-        assert page.locator(CARD).count() == 1  # what was read stays in sight
+        assert page.locator(CARD).count() == 1  # what was loaded stays visible
         writer.add_scalar("loss", 0.25, 1)
         writer.flush()
         again = start_server(tmp_path / "runs", "--port", str(server.port), home=tmp_path).wait_until_loaded()
@@ -79,20 +79,20 @@ def test_a_server_that_goes_away_and_returns_is_caught_up_with(look, tmp_path):
             again.stop()
 
 
-def test_a_card_that_could_not_be_asked_for_says_so_and_tries_again(look, study):
-    page = look.at(study, "#text")
+def test_a_card_that_could_not_load_says_so_and_can_retry(pages, study):
+    page = pages.open(study, "#text")
     page.route("**/api/window", lambda route: route.abort())
     page.get_by_role("button", name="Scalars").click()
     card = page.locator("article[data-tag='count']")
     card.get_by_role("alert").wait_for()
-    assert "does not answer" in card.inner_text()
+    assert "not responding" in card.inner_text()
     page.unroute("**/api/window")
     card.get_by_role("button", name="Try again").click()
     card.locator("canvas").wait_for()
 
 
-def test_a_page_whose_server_is_gone_says_what_to_do(look, study):
-    page = look.at(study, "#scalars", wait=CARD)
+def test_a_page_without_a_server_says_what_to_do(pages, study):
+    page = pages.open(study, "#scalars", wait=CARD)
     page.route("**/api/**", lambda route: route.abort())
     page.reload()
     page.locator(".empty").wait_for()
@@ -102,8 +102,8 @@ def test_a_page_whose_server_is_gone_says_what_to_do(look, study):
     page.wait_for_selector(CARD)
 
 
-def test_a_link_to_the_view_is_copied(look, study):
-    page = look.at(
+def test_a_link_to_the_view_is_copied(pages, study):
+    page = pages.open(
         study, "#scalars&regexInput=alone&smoothing=0.25", wait=CARD, permissions=["clipboard-read", "clipboard-write"]
     )
     page.get_by_label("Copy a link to this view").click()
@@ -112,27 +112,27 @@ def test_a_link_to_the_view_is_copied(look, study):
     assert copied.startswith(study.url)
     assert "regexInput=alone" in copied
     assert "smoothing=0.25" in copied
-    other = look.at(study, "#" + copied.split("#")[1], wait=CARD)
+    other = pages.open(study, "#" + copied.split("#")[1], wait=CARD)
     assert other.locator("aside .count").inner_text() == "1 of 1 run"
 
 
-def test_an_empty_directory_says_what_to_do_and_fills_by_itself(look, tmp_path):
+def test_an_empty_directory_says_what_to_do_and_shows_the_first_run(pages, tmp_path):
     (tmp_path / "runs").mkdir()
     with a_server(tmp_path / "runs", tmp_path) as server:
-        page = look.at(server, "", wait=".empty")
-        assert "No event files yet" in page.locator(".empty").inner_text()
+        page = pages.open(server, "", wait=".empty")
+        assert "No runs found" in page.locator(".empty").inner_text()
         assert str(tmp_path / "runs") in page.locator(".empty").inner_text()
         with SummaryWriter(tmp_path / "runs" / "one") as writer:
             writer.add_scalar("loss", 1.0, 0)
         page.wait_for_selector(CARD)
 
 
-def test_two_thousand_runs_are_listed_by_the_rows_in_view(look, tmp_path):
+def test_of_two_thousand_runs_only_the_rows_in_view_are_rendered(pages, tmp_path):
     for number in range(2000):
         with SummaryWriter(tmp_path / "runs" / f"run-{number:04d}") as writer:
             writer.add_scalar("loss", number, 0)
     with a_server(tmp_path / "runs", tmp_path) as server:
-        page = look.at(server, "#scalars", wait=CARD)
+        page = pages.open(server, "#scalars", wait=CARD)
         assert (
             page.locator("aside .count").inner_text() == "100 of 2\u202f000 runs"
             or "2000" in page.locator("aside .count").inner_text()
@@ -140,7 +140,7 @@ def test_two_thousand_runs_are_listed_by_the_rows_in_view(look, tmp_path):
         assert page.locator("aside .row").count() < 80
         page.locator("aside .list").evaluate("list => list.scrollTo(0, list.scrollHeight)")
         page.locator("aside .row", has_text="run-1999").wait_for()
-        # Scrolling through all of them: at every frame there are rows in view, and frames keep coming.
+        # While scrolling through all of them, every frame shows rows and no frame takes long.
         frames = page.locator("aside .list").evaluate(
             """list => new Promise((done) => {
                 const [lengths, gaps] = [[], []];
@@ -164,13 +164,13 @@ def test_two_thousand_runs_are_listed_by_the_rows_in_view(look, tmp_path):
         assert len(frames["lengths"]) > 100
         assert len(frames["gaps"]) <= 2, frames["gaps"]
         assert sorted(frames["lengths"])[len(frames["lengths"]) // 2] < 50
-        # The filter finds one among them as one types.
-        page.get_by_label("Filter runs by a regular expression").fill("17.7$")
+        # The filter works while typing.
+        page.get_by_label("Filter runs by regular expression").fill("17.7$")
         until(page, "document.querySelector('aside .count').innerText.endsWith('of 10 runs')")
 
 
-def test_names_that_look_like_code_are_text(look, hostile):
-    page = look.at(hostile, "#scalars", wait=CARD)
+def test_names_that_look_like_code_are_shown_as_text(pages, hostile):
+    page = pages.open(hostile, "#scalars", wait=CARD)
     listed = page.locator("aside .pick .name").all_inner_texts()
     assert HOSTILE_NAMES[0] in listed
     assert HOSTILE_NAMES[2] in listed
@@ -178,15 +178,15 @@ def test_names_that_look_like_code_are_text(look, hostile):
     assert set(HOSTILE_TAGS) <= set(tags)
     for tab in TABS:
         page.evaluate("tab => location.hash = tab", tab)
-        page.wait_for_timeout(300)
-    page.get_by_label("Draw " + HOSTILE_NAMES[1], exact=True).click()
+        settle(page)
+    page.get_by_label("Show " + HOSTILE_NAMES[1], exact=True).click()
     page.reload()
     page.wait_for_selector("aside .pick")
-    assert not page.get_by_label("Draw " + HOSTILE_NAMES[1], exact=True).is_checked()
+    assert not page.get_by_label("Show " + HOSTILE_NAMES[1], exact=True).is_checked()
 
 
-def test_a_tag_and_a_name_of_hundreds_of_characters_stay_within_their_card(look, hostile):
-    page = look.at(hostile, "#scalars", wait=CARD)
+def test_very_long_tags_and_names_stay_within_their_card(pages, hostile):
+    page = pages.open(hostile, "#scalars", wait=CARD)
     long = HOSTILE_TAGS[3]
     assert len(long) == 500
     card = page.locator(f"article[data-tag='{long}']")
@@ -198,7 +198,7 @@ def test_a_tag_and_a_name_of_hundreds_of_characters_stay_within_their_card(look,
         assert inner["x"] >= box["x"]
         assert inner["x"] + inner["width"] <= box["x"] + box["width"] + 1, part
     assert card.locator("h3").get_attribute("title") == long
-    # Pinned and in full size, over the address and back.
+    # Pinned and at full size, also after a reload.
     card.get_by_label("Pin ").click()
     pinned = page.get_by_role("region", name="Pinned cards")
     pinned.scroll_into_view_if_needed()
@@ -214,43 +214,43 @@ def test_a_tag_and_a_name_of_hundreds_of_characters_stay_within_their_card(look,
     assert wide <= 1
 
 
-def test_the_whole_view_comes_back_from_its_address(look, gallery):
-    page = look.at(gallery, "#scalars", wait=CARD)
-    page.get_by_label("Filter tags by a regular expression").fill("loss")
-    page.get_by_label("Filter runs by a regular expression").fill("seed")
+def test_the_url_restores_the_whole_view(pages, gallery):
+    page = pages.open(gallery, "#scalars", wait=CARD)
+    page.get_by_label("Filter tags by regular expression").fill("loss")
+    page.get_by_label("Filter runs by regular expression").fill("seed")
     page.get_by_role("button", name="Wall").first.click()
     page.keyboard.press("Escape")
     until(page, "location.hash.includes('x=wall') && location.hash.includes('tagFilter=loss')")
-    other = look.at(gallery, "#" + page.url.split("#")[1], wait=CARD)
-    assert other.get_by_label("Filter tags by a regular expression").input_value() == "loss"
+    other = pages.open(gallery, "#" + page.url.split("#")[1], wait=CARD)
+    assert other.get_by_label("Filter tags by regular expression").input_value() == "loss"
     assert other.locator("aside .count").inner_text() == "6 of 6 runs"
     assert other.get_by_role("button", name="Wall").first.get_attribute("aria-pressed") == "true"
 
 
-def test_the_palette_finds_runs_tags_and_actions(look, gallery):
-    page = look.at(gallery, "#scalars", wait=CARD)
+def test_the_palette_finds_runs_tags_and_actions(pages, gallery):
+    page = pages.open(gallery, "#scalars", wait=CARD)
     page.keyboard.press("Control+k")
-    find = page.get_by_label("Find a run, a tag or an action").last
+    find = page.get_by_label("Find a run, tag or action").last
     find.fill("valloss")
     page.keyboard.press("Enter")
     until(page, "location.hash.includes('tagFilter=')")
     assert page.locator("article.scalar").count() == 1
     page.keyboard.press("Control+k")
-    page.get_by_label("Find a run, a tag or an action").last.fill("go to images")
+    page.get_by_label("Find a run, tag or action").last.fill("go to images")
     page.keyboard.press("Enter")
     until(page, "location.hash.startsWith('#images')")
     page.keyboard.press("Control+k")
-    page.get_by_label("Find a run, a tag or an action").last.fill("overfit")
+    page.get_by_label("Find a run, tag or action").last.fill("overfit")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
     until(page, "document.querySelector('aside .count').innerText.startsWith('1 of')")
 
 
-def test_keys_do_what_their_sheet_says(look, gallery):
-    page = look.at(gallery, "#scalars", wait=CARD)
+def test_keyboard_shortcuts_do_what_the_help_says(pages, gallery):
+    page = pages.open(gallery, "#scalars", wait=CARD)
     page.keyboard.press("?")
-    assert "find a run, a tag or an action" in page.get_by_role("dialog").inner_text()
+    assert "find a run, tag or action" in page.get_by_role("dialog").inner_text()
     page.keyboard.press("Escape")
     page.keyboard.press("l")
     until(page, "location.hash.includes('logY=1')")
@@ -285,8 +285,8 @@ def test_keys_do_what_their_sheet_says(look, gallery):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_theme_follows_the_system_and_can_be_chosen(look, gallery, theme):
-    page = look.at(gallery, "#scalars", wait=CARD, theme=theme)
+def test_the_theme_follows_the_system_and_can_be_chosen(pages, gallery, theme):
+    page = pages.open(gallery, "#scalars", wait=CARD, theme=theme)
     assert page.evaluate("document.documentElement.dataset.theme") == theme
     page.keyboard.press("t")
     page.keyboard.press("t")
@@ -297,36 +297,36 @@ def test_the_theme_follows_the_system_and_can_be_chosen(look, gallery, theme):
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (820, 1180), (1440, 900), (2560, 1440)])
-def test_nothing_runs_out_of_the_screen_at_any_size(look, gallery, width, height):
-    page = look.at(gallery, "#scalars", wait=CARD, width=width, height=height)
+def test_nothing_overflows_at_any_screen_size(pages, gallery, width, height):
+    page = pages.open(gallery, "#scalars", wait=CARD, width=width, height=height)
     for tab in TABS:
         page.evaluate("tab => location.hash = tab", tab)
-        page.wait_for_timeout(500)
+        settle(page)
         wide = page.evaluate(
             """[document.documentElement, document.getElementById('main')].map((e) => e.scrollWidth - e.clientWidth)"""
         )
         assert max(wide) <= 1, f"{tab} is {wide} pixels too wide"
 
 
-def test_on_a_phone_the_runs_are_a_drawer(look, gallery):
-    page = look.at(gallery, "#scalars", wait=CARD, width=390, height=844)
+def test_on_a_phone_the_runs_are_a_drawer(pages, gallery):
+    page = pages.open(gallery, "#scalars", wait=CARD, width=390, height=844)
     assert not page.locator("aside[aria-label=Runs]").is_visible()
     page.get_by_label("Show or hide the runs").click()
-    page.get_by_label("Draw overfit", exact=True).click()
+    page.get_by_label("Show overfit", exact=True).click()
     page.get_by_label("Close the runs").click(position={"x": 380, "y": 400})
     until(page, "location.hash.includes('except=')")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_serious_violation_on_any_tab(look, gallery, theme):
+def test_axe_finds_no_serious_violation_on_any_tab(pages, gallery, theme):
     if not AXE.exists():
         pytest.skip("axe-core is missing: run npm ci in web/")
-    page = look.at(gallery, "#scalars", wait=CARD, theme=theme, bypass_csp=True)
+    page = pages.open(gallery, "#scalars", wait=CARD, theme=theme, bypass_csp=True)
     page.evaluate(AXE.read_text())
     found = []
     for tab in TABS:
         page.evaluate("tab => location.hash = tab", tab)
-        page.wait_for_timeout(900)
+        settle(page)
         result = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
         found += [
             (tab, one["id"], one["nodes"][0]["html"])
@@ -336,61 +336,61 @@ def test_axe_finds_no_serious_violation_on_any_tab(look, gallery, theme):
     assert found == []
 
 
-def test_the_view_is_saved_as_one_file_that_needs_no_other(look, gallery, tmp_path):
-    page = look.at(gallery, "#scalars&tagFilter=train", wait=CARD)
+def test_the_view_is_saved_as_one_self_contained_file(pages, gallery, tmp_path):
+    page = pages.open(gallery, "#scalars&tagFilter=train", wait=CARD)
     with page.expect_download() as saved:
-        page.get_by_label("Save this view as one HTML file").click()
+        page.get_by_label("Save this view as an HTML file").click()
     path = tmp_path / "report.html"
     saved.value.save_as(path)
     text = path.read_text()
     assert "<script" not in text
     assert not re.search(r'(src|href)="(?!data:|http://127|#)[^"]', text)
-    report = look.browser.new_context(offline=True).new_page()
+    report = pages.browser.new_context(offline=True).new_page()
     report.goto(path.as_uri())
     assert report.locator("img.report-picture").count() == 4
     assert report.locator("img.report-picture").first.evaluate("image => image.naturalWidth") > 100
     report.context.close()
 
 
-def test_the_first_load_is_small(look, gallery):
-    page = look.at(gallery, "#scalars", wait=CARD)
+def test_the_first_load_is_small(pages, gallery):
+    page = pages.open(gallery, "#scalars", wait=CARD)
     script = """performance.getEntriesByType('resource')
         .filter((entry) => !entry.name.includes('/api/'))
         .reduce((sum, entry) => sum + entry.encodedBodySize, 0)"""
     assert page.evaluate(script) < 250_000
 
 
-def test_nothing_inline_and_nothing_from_elsewhere(look, gallery):
-    asked = []
-    page = look.at(gallery, "#scalars", wait=CARD)
-    page.on("request", lambda request: asked.append(request.url))
+def test_the_page_has_no_inline_code_and_requests_nothing_from_other_hosts(pages, gallery):
+    requested = []
+    page = pages.open(gallery, "#scalars", wait=CARD)
+    page.on("request", lambda request: requested.append(request.url))
     page.reload()
     page.wait_for_selector(CARD)
-    assert {url for url in asked if not url.startswith(gallery.url)} == set()
+    assert {url for url in requested if not url.startswith(gallery.url)} == set()
     assert page.evaluate("document.querySelectorAll('script:not([src]), style').length") == 0
 
 
-def test_a_path_prefix_serves_the_same_page(look, tmp_path):
+def test_the_page_works_behind_a_path_prefix(pages, tmp_path):
     logs = write_gallery(tmp_path / "runs", steps=60)
     server = start_server(logs, "--port", "0", "--path_prefix", "/boards/mine", home=tmp_path).wait_until_loaded()
     try:
-        page = look.at(server, "#scalars", wait=CARD)
+        page = pages.open(server, "#scalars", wait=CARD)
         assert "/boards/mine" in page.url
     finally:
         server.stop()
 
 
-def test_a_page_on_which_nothing_happens_asks_for_nothing(look, gallery):
-    page = look.at(gallery, "#health", wait="#main")
+def test_an_idle_page_sends_no_requests(pages, gallery):
+    page = pages.open(gallery, "#health", wait="#main")
     page.evaluate("performance.setResourceTimingBufferSize(10_000)")
-    asked = "performance.getEntriesByType('resource').map((one) => one.name)"
+    requested = "performance.getEntriesByType('resource').map((one) => one.name)"
     for tab in TABS:
         page.evaluate("tab => location.hash = '#' + tab", tab)
-        for _ in range(20):  # until all that the tab needs has come
-            before = len(page.evaluate(asked))
+        for _ in range(20):  # until the tab has everything it needs
+            before = len(page.evaluate(requested))
             page.wait_for_timeout(600)
-            later = page.evaluate(asked)
+            later = page.evaluate(requested)
             if len(later) == before:
                 break
         else:
-            raise AssertionError(f"{tab} goes on asking for {later[-1]}")
+            raise AssertionError(f"{tab} keeps requesting {later[-1]}")

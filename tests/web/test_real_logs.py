@@ -1,4 +1,4 @@
-"""Every tab over logs that other people published: nothing complains, and what has data draws something."""
+"""Every tab with published logs of other people: no errors, and every tab with data shows it."""
 
 from pathlib import Path
 
@@ -21,24 +21,26 @@ DRAWN = """() => {
         && canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0);
     if ([...main.querySelectorAll('canvas')].some(painted)) return 'canvas';
     if ([...main.querySelectorAll('img')].some((image) => image.naturalWidth > 0)) return 'image';
-    const words = [...main.querySelectorAll('.prose, tbody tr, .tree .row, .patient')];
+    const words = [...main.querySelectorAll('.prose, tbody tr, .tree .row, .run-health')];
     if (words.some((element) => element.innerText.trim())) return 'words';
     return main.querySelector('.empty') ? 'empty' : false;
 }"""
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_every_tab_shows_what_real_logs_hold(look, name, tmp_path):
+def test_every_tab_shows_the_data_of_real_logs(pages, name, tmp_path):
     if not (CORPUS / name).is_dir():
-        pytest.skip(f"the corpus of real logs is not here: {CORPUS / name}")
+        pytest.skip(f"the corpus of real logs is missing: {CORPUS / name}")
     with a_server(CORPUS / name, tmp_path) as server:
-        page = look.at(server, "", wait="nav")
-        wrong = []
-        page.on("response", lambda answer: answer.status >= 400 and wrong.append((answer.status, answer.url)))
+        page = pages.open(server, "", wait="nav")
+        failures = []
+        page.on(
+            "response", lambda response: response.status >= 400 and failures.append((response.status, response.url))
+        )
         page.on(
             "requestfailed",
             lambda request: (
-                "ERR_ABORTED" not in (request.failure or "") and wrong.append((request.failure, request.url))
+                "ERR_ABORTED" not in (request.failure or "") and failures.append((request.failure, request.url))
             ),
         )
         tabs = page.locator("nav .tab").evaluate_all("tabs => tabs.map((tab) => tab.firstChild.textContent.trim())")
@@ -48,19 +50,19 @@ def test_every_tab_shows_what_real_logs_hold(look, name, tmp_path):
             page.locator("nav .tab", has_text=tab).first.click()
             page.locator(f"nav .tab[aria-current=page]:has-text('{tab}')").wait_for()
             shown[tab] = until(page, DRAWN)
-        # Tabs in the bar have data. System has its own where the machine was recorded, HParams where settings were.
+        # Tabs in the bar have data, except System and HParams, which are always there.
         may_be_empty = {"System", "HParams"} - LOGS[name]
         assert {tab for tab, what in shown.items() if what == "empty"} <= may_be_empty, shown
-        assert wrong == []
-    assert look.complaints == []
+        assert failures == []
+    assert pages.errors == []
 
 
-def test_the_graph_of_an_event_file_is_a_tree_that_opens_and_tells(look, tmp_path):
+def test_the_graph_of_an_event_file_is_a_tree_with_details(pages, tmp_path):
     logs = CORPUS / "tensorflow+tensorboard"
     if not logs.is_dir():
-        pytest.skip(f"the corpus of real logs is not here: {logs}")
+        pytest.skip(f"the corpus of real logs is missing: {logs}")
     with a_server(logs, tmp_path) as server:
-        page = look.at(server, "#graph", wait=".tree .row")
+        page = pages.open(server, "#graph", wait=".tree .row")
         assert page.locator(".page-head").inner_text().count("node") == 1
         rows = page.locator(".tree .row").count()
         page.locator(".tree .fold[aria-expanded=false]").first.click()
@@ -69,9 +71,9 @@ def test_the_graph_of_an_event_file_is_a_tree_that_opens_and_tells(look, tmp_pat
         about = page.locator(".about")
         about.wait_for()
         assert "Operation" in about.inner_text()
-        # Another run's graph on request, with the sizes of its variables.
+        # The graph of another run, with the sizes of its variables.
         runs = page.get_by_label("Run", exact=True).locator("option").all_inner_texts()
         assert len(runs) > 1
         page.get_by_label("Run", exact=True).select_option("log_tayo/train")
         layer = page.locator(".tree .row", has=page.get_by_text("layer1", exact=True)).first
-        assert "393k" in layer.inner_text()  # 784 times 500 weights and 500 biases
+        assert "393k" in layer.inner_text()  # 784 * 500 weights and 500 biases

@@ -1,9 +1,11 @@
-"""The current view as one file: every tab, with nothing that needs a server or a script."""
+"""The HTML report of every tab, which needs no server and no scripts."""
 
 import re
 
+from servers import wait_for
+
 TABS = {
-    "health": ".patient article img.report-picture",
+    "health": ".run-health .lead img.report-picture",
     "scalars": "article.scalar img.report-picture",
     "timeseries": "article.scalar img.report-picture",
     "distributions": "article img.report-picture",
@@ -15,23 +17,26 @@ TABS = {
     "system": "article.scalar img.report-picture",
     "compare": "table tbody tr",
 }
-NOTHING_DEAD = "button, input, select, textarea, script, canvas, .skeleton, .u-over"
+CONTROLS = "button, input, select, textarea, script, canvas, .skeleton, .u-over"
 
 
-def test_each_tab_is_saved_as_a_file_that_shows_what_the_page_showed(look, gallery, tmp_path):
-    page = look.at(gallery, "#scalars", wait="article.scalar canvas", accept_downloads=True)
-    context = look.browser.new_context(offline=True, viewport={"width": 1440, "height": 900})
+def test_the_report_of_each_tab_shows_what_the_page_shows(pages, gallery, tmp_path):
+    page = pages.open(gallery, "#scalars", wait="article.scalar canvas", accept_downloads=True)
+    context = pages.browser.new_context(offline=True, viewport={"width": 1440, "height": 900})
     report = context.new_page()
-    said = []
-    report.on("console", lambda message: message.type == "error" and said.append(message.text))
-    report.on("requestfailed", lambda request: said.append(request.url[:100]))
+    errors = []
+    report.on("console", lambda message: message.type == "error" and errors.append(message.text))
+    report.on("requestfailed", lambda request: errors.append(request.url[:100]))
+    wait_for(lambda: not gallery.api("diagnosis").json["pending"], secs=60)
+    (diverged,) = (run for run in gallery.api("diagnosis").json["runs"] if run["run"] == "diverged")
+    headline = diverged["incidents"][0]["headline"]
     for tab, shown in TABS.items():
         page.evaluate("tab => location.hash = tab", tab)
         live = shown.replace("img.report-picture", "canvas")
         page.locator(live).first.wait_for(timeout=20_000)
         cards = page.locator("main article.scalar").count()
         with page.expect_download() as saved:
-            page.get_by_label("Save this view as one HTML file").click()
+            page.get_by_label("Save this view as an HTML file").click()
         path = tmp_path / f"{tab}.html"
         saved.value.save_as(path)
         text = path.read_text()
@@ -39,12 +44,38 @@ def test_each_tab_is_saved_as_a_file_that_shows_what_the_page_showed(look, galle
         report.goto(path.as_uri())
         assert report.locator("h1").first.inner_text().lower().endswith(tab), tab
         assert report.locator(shown).count() > 0, tab
-        assert report.locator(NOTHING_DEAD).count() == 0, tab
+        assert report.locator(CONTROLS).count() == 0, tab
         blank = report.locator("main img").evaluate_all("all => all.filter((one) => one.naturalWidth < 16).length")
         assert blank == 0, tab
-        if tab in ("scalars", "system"):  # those out of view too
+        verdicts = report.locator(
+            ".run-health .verdict" if tab == "health" else ".report-verdicts li"
+        ).all_inner_texts()
+        assert any(headline in verdict for verdict in verdicts), tab
+        if tab in ("scalars", "system"):  # cards outside the view are in it too
             assert report.locator("article.scalar img.report-picture").count() == cards, tab
         wide = report.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 1, tab
     context.close()
-    assert said == []
+    assert errors == []
+
+
+def test_charts_in_a_report_are_whole_at_any_width(pages, gallery, tmp_path):
+    page = pages.open(gallery, "#scalars", wait="article.scalar canvas", accept_downloads=True)
+    with page.expect_download() as saved:
+        page.get_by_label("Save this view as an HTML file").click()
+    path = tmp_path / "report.html"
+    saved.value.save_as(path)
+    context = pages.browser.new_context(offline=True)
+    report = context.new_page()
+    for width in (390, 768, 1024, 1440, 2200):
+        report.set_viewport_size({"width": width, "height": 900})
+        report.goto(path.as_uri())
+        cut = report.locator("article.scalar .report-picture").evaluate_all(
+            """all => all.filter((image) => {
+                const [inner, outer] = [image, image.closest('.chart')].map((one) => one.getBoundingClientRect());
+                const inside = inner.right <= outer.right + 1 && inner.bottom <= outer.bottom + 1;
+                return !inside || getComputedStyle(image).objectFit !== 'contain';
+            }).length"""
+        )
+        assert cut == 0, width
+    context.close()

@@ -1,4 +1,4 @@
-"""What Node.js checks of the page: the tests of its pure functions, and its types."""
+"""The unit tests of the page's pure functions, run by Node.js. `make check` lints the page and checks its types."""
 
 import subprocess
 import sys
@@ -9,13 +9,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("script", ["test", "check"])
-def test_the_page_passes_its_own_tests_and_types(script, monkeypatch):
+def test_the_page_passes_its_unit_tests(monkeypatch):
     if not (ROOT / "web" / "node_modules").exists():
-        pytest.skip("The page's packages are missing: npm ci in web/, or make clean page")
+        pytest.skip("The page's packages are missing: run npm ci in web/, or make clean page")
     monkeypatch.syspath_prepend(str(ROOT / "packaging"))
     sys.modules.pop("page", None)
     import page
 
-    done = page.run_npm("run", script, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = page.run_npm("run", "test", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert done.returncode == 0, done.stdout[-4000:]

@@ -1,4 +1,4 @@
-"""Trainers are scripts: their folder, and that of the zoo, go where Python looks."""
+"""Trainers are scripts: put their folder and the project's on Python's path."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ for folder in (ROOT, ROOT / "trainers"):
 
 @pytest.fixture(autouse=True, scope="session")
 def one_thread():
-    """So that sums are made in one order, and machines with many cores are not slower."""
+    """One order of summation, and no slowdown on machines with many cores."""
     import torch
 
     before = torch.get_num_threads()
@@ -24,11 +24,11 @@ def one_thread():
 
 @pytest.fixture(scope="session")
 def corpus():
-    """A text that is the same everywhere: the licence."""
+    """A text that is the same everywhere: the license."""
     return str(ROOT / "LICENSE")
 
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory):
-    """Where the trainings of a session log to."""
+    """The log directory of all trainings of a session."""
     return tmp_path_factory.mktemp("runs")

@@ -1,4 +1,4 @@
-"""What other tools are given and how they are scored; the tools themselves are run by `python -m zoo peers`."""
+"""The input and the score of other tools; `python -m zoo peers` runs the tools themselves."""
 
 import csv
 import io
@@ -12,10 +12,10 @@ from zoo.peers import PEERS, Subject, Verdict, our_verdicts, table
 import pulseboard as pb
 from pulseboard.core.finding import Finding, RunReport
 from pulseboard.diagnose.cases import case_of, trainings
-from pulseboard.read.every_run import any_runs
+from pulseboard.read import any_runs
 
 
-def test_peers_get_every_metric_under_the_name_they_know(tmp_path):
+def test_peers_get_every_metric_under_a_name_they_recognize(tmp_path):
     with pb.init(dir=tmp_path, run_id="a", telemetry_secs=0, strict=True) as run:
         for step in range(20):
             values = {"Loss/train": 2.0 - step / 20, "Gradient/norm": 1.0, "Performance/step_time_ms": 50.0}
@@ -36,7 +36,7 @@ def subject(name, *, accepted=(), slugs=(), steps=10_000):
     return Subject(name, frozenset(accepted), steps, "", RunReport(name, "", (0, steps), "general", {}, findings))
 
 
-def test_the_table_counts_alarms_faults_told_and_false_alarms():
+def test_the_table_counts_alarms_faults_found_and_false_alarms():
     subjects = [
         subject("right", accepted=["loss-nan"], slugs=[("loss-nan", "critical")]),
         subject("wrong", accepted=["loss-nan"], slugs=[("overfitting", "warning")]),
@@ -49,7 +49,7 @@ def test_the_table_counts_alarms_faults_told_and_false_alarms():
     assert "per 10,000" not in table({"ours": our_verdicts(subjects)}, by_steps=False)
 
 
-def test_an_alarm_of_a_kind_that_nobody_mapped_still_counts_as_one():
+def test_an_alarm_of_an_unmapped_kind_still_counts():
     (verdict,) = our_verdicts([subject("a", accepted=["loss-nan"])])
     unknown = Verdict(verdict.subject, ((),))
     assert unknown.alarms
@@ -57,7 +57,7 @@ def test_an_alarm_of_a_kind_that_nobody_mapped_still_counts_as_one():
 
 
 @pytest.mark.parametrize(
-    ("peer", "said", "kinds"),
+    ("peer", "output", "kinds"),
     [
         (
             "runmedic",
@@ -76,7 +76,7 @@ def test_an_alarm_of_a_kind_that_nobody_mapped_still_counts_as_one():
         ),
     ],
 )
-def test_warnings_and_worse_are_read_from_what_a_peer_prints(peer, said, kinds):
-    (tool,) = [one for one in PEERS if one.name == peer]
-    assert tool.alarms(json.dumps(said)) == kinds
+def test_warnings_and_worse_are_read_from_the_output_of_a_peer(peer, output, kinds):
+    (tool,) = [each for each in PEERS if each.name == peer]
+    assert tool.alarms(json.dumps(output)) == kinds
     assert set(kinds) <= set(tool.means)

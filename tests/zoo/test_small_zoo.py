@@ -1,17 +1,17 @@
-"""A small part of the zoo, trained and scored for real; `make zoo` does the whole."""
+"""A small part of the zoo, really trained and scored; `make zoo` does all of it."""
 
 import pytest
 from zoo.build import build
 from zoo.fault import all_faults
-from zoo.plan import HEALTHY, MORE_DECOY_SEEDS, MORE_HEALTHY_SEEDS, Specimen, specimens
+from zoo.plan import HEALTHY, MORE_DECOY_SEEDS, MORE_HEALTHY_SEEDS, PlannedTraining, planned_trainings
 from zoo.score import judge, score
 
 SMALL = [
-    Specimen("gpt", HEALTHY, 0),
-    Specimen("classifier", HEALTHY, 0),
-    Specimen("gpt", "lr-too-high", 0),
-    Specimen("gpt", "optimizer-not-stepping", 0),
-    Specimen("gpt", "tiny-data", 0),
+    PlannedTraining("gpt", HEALTHY, 0),
+    PlannedTraining("classifier", HEALTHY, 0),
+    PlannedTraining("gpt", "lr-too-high", 0),
+    PlannedTraining("gpt", "optimizer-not-stepping", 0),
+    PlannedTraining("gpt", "tiny-data", 0),
 ]
 
 
@@ -22,17 +22,17 @@ def judged(tmp_path_factory):
     return judge(SMALL, directory)
 
 
-def test_healthy_trainings_are_left_alone(judged):
-    assert {one.specimen.name: one.alarms for one in judged if one.healthy} == {
+def test_healthy_trainings_have_no_alarms(judged):
+    assert {one.training.name: one.alarms for one in judged if one.healthy} == {
         "gpt-healthy-0": [],
         "classifier-healthy-0": [],
     }
 
 
-def test_faults_are_found_and_their_causes_named_first(judged):
+def test_faults_are_found_with_the_correct_cause_first(judged):
     faulty = [one for one in judged if not one.healthy]
-    assert [one.specimen.name for one in faulty if not one.right] == []
-    assert [one.specimen.name for one in faulty if one.rank_of_cause != 0] == []
+    assert [one.training.name for one in faulty if not one.right] == []
+    assert [one.training.name for one in faulty if one.rank_of_cause != 0] == []
 
 
 def test_the_score_counts_what_was_judged(judged):
@@ -40,18 +40,18 @@ def test_the_score_counts_what_was_judged(judged):
     assert (found.faulty, found.found, found.healthy, found.flagged) == (3, 3, 2, 0)
 
 
-def test_a_good_part_of_the_plan_is_kept_aside_and_names_are_unique():
-    plan = list(specimens())
+def test_much_of_the_plan_is_held_out_and_names_are_unique():
+    plan = list(planned_trainings())
     assert len({one.name for one in plan}) == len(plan)
-    more = [one for one in plan if _is_one_of_many(one)]
-    others = [one for one in plan if one not in more]
-    assert 0.3 < sum(one.aside for one in others) / len(others) < 0.6
-    assert more
-    assert all(one.aside for one in more)  # healthy ones that only count false alarms
+    extra = [one for one in plan if _counts_false_alarms(one)]
+    others = [one for one in plan if one not in extra]
+    assert 0.3 < sum(one.held_out for one in others) / len(others) < 0.6
+    assert extra
+    assert all(one.held_out for one in extra)  # healthy trainings that only count false alarms
     assert {one.base for one in plan} == {"gpt", "moe", "classifier", "hjepa", "diffusion"}
 
 
-def _is_one_of_many(one):
+def _counts_false_alarms(one):
     if one.fault == HEALTHY:
         return one.seed in MORE_HEALTHY_SEEDS
     return all_faults()[one.fault].decoy and one.seed in MORE_DECOY_SEEDS

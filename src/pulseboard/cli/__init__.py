@@ -1,4 +1,4 @@
-"""cli: joins rooms together for the terminal. One file a command; no logic of its own."""
+"""cli: the `pulseboard` command. One file per command; the work is done by other rooms."""
 
 from pulseboard.cli.main import main
 

@@ -1,4 +1,4 @@
-"""Curves in characters: a sparkline for a table's cell, and a chart in braille dots."""
+"""Curves as text: a sparkline for a table cell, and a chart in braille dots."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 _BARS = "▁▂▃▄▅▆▇█"
 _NOT_FINITE = "×"
-# A braille cell is two dots wide and four high; each dot is a bit.
+# A braille cell is two dots wide and four dots high. Each dot is one bit.
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
 def sparkline(values: NDArray[np.float64], *, width: int = 24) -> str:
-    """The curve in one line: the mean of each stretch; × where a stretch holds no finite number."""
+    """The curve in one line: the mean of each segment, or × where a segment has no finite value."""
     import numpy as np
 
     if not len(values):
         return ""
-    stretches = np.array_split(values, min(width, len(values)))
-    with np.errstate(over="ignore"):  # a stretch of the largest numbers there are
-        means = [float(np.mean(part[ok])) if (ok := np.isfinite(part)).any() else math.nan for part in stretches]
+    segments = np.array_split(values, min(width, len(values)))
+    with np.errstate(over="ignore"):  # a segment of the largest floats
+        means = [float(np.mean(part[ok])) if (ok := np.isfinite(part)).any() else math.nan for part in segments]
     finite = [mean for mean in means if not math.isnan(mean)]
     low, high = min(finite, default=0.0), max(finite, default=0.0)
     return "".join(_NOT_FINITE if math.isnan(m) else _BARS[_level(m, low, high, len(_BARS))] for m in means)
@@ -38,10 +38,9 @@ def _level(v: float, low: float, high: float, levels: int) -> int:
 
 
 def chart(series: Series, *, width: int = 72, height: int = 12, log: bool = False) -> str:
-    """A line chart over steps, with every point's column: a one-step spike shows as a line.
+    """A line chart over steps. Every point is drawn, so a one-step spike stays visible.
 
-    Columns that hold what cannot be drawn (NaN, infinities; with `log`, zero and less) are marked ×
-    on the bottom edge.
+    Columns with values that cannot be drawn (NaN, infinities; with `log`, zero and below) are marked × at the bottom.
     """
     import numpy as np
 
@@ -50,7 +49,7 @@ def chart(series: Series, *, width: int = 72, height: int = 12, log: bool = Fals
         values = np.log10(series.values) if log else series.values
     finite = np.isfinite(values)
     if not finite.any():
-        return f"(no value that can be drawn among {len(values)} points)" if len(values) else "(no points)"
+        return f"(none of the {len(values)} points can be drawn)" if len(values) else "(no points)"
     low, high = float(values[finite].min()), float(values[finite].max())
     first, last = int(steps.min()), int(steps.max())
     labels = [f"{10**v if log else v:.5g}" for v in (high, (low + high) / 2, low)]
@@ -89,7 +88,7 @@ def _line(cells: NDArray[np.uint8], column: int, top: int, bottom: int) -> None:
 
 
 def _join(cells: NDArray[np.uint8], a: tuple[int, int], b: tuple[int, int]) -> None:
-    """A straight stroke between two dots."""
+    """Draw a straight line between two dots."""
     (x0, y0), (x1, y1) = a, b
     steps = max(x1 - x0, abs(y1 - y0), 1)
     for k in range(steps + 1):

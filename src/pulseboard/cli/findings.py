@@ -1,11 +1,12 @@
-"""Findings in the terminal: lines in their colours, what is new since the last look, and a table of runs."""
+"""Findings in the terminal: colored lines, what is new since the last check, and a table of runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from pulseboard.cli import options, terminal
+from pulseboard.cli import terminal
+from pulseboard.core.json_numbers import encode_numbers
 
 if TYPE_CHECKING:
     from pulseboard.core.finding import Finding, RunReport
@@ -15,6 +16,7 @@ _STYLES = {
     "critical": "bold red",
     "warning": "yellow",
     "info": "cyan",
+    "unknown": "magenta",
     "ok": "green",
     "title": "bold",
     "strong": "bold",
@@ -24,7 +26,7 @@ _STYLES = {
 
 
 def print_line(line: Line) -> None:
-    """A line of a report, in colours where the terminal has them."""
+    """Print one line of a report, in color if the terminal supports it."""
     from rich.text import Text
 
     console = terminal.console()
@@ -32,48 +34,47 @@ def print_line(line: Line) -> None:
 
 
 def print_summary(reports: Sequence[RunReport]) -> None:
-    """One row a run, and how many there are of each status."""
+    """Print one row per run, and the number of runs in each status."""
     from rich.text import Text
 
+    from pulseboard.diagnose.report.sentences import STATUS_ORDER, status_label
     from pulseboard.diagnose.report.text import summary_rows
 
     table = terminal.table(
-        "run", "status", "last step", "findings", "likeliest cause", right=("last step",), fold=("run", "findings")
+        "run", "status", "last step", "findings", "likely cause", right=("last step",), fold=("run", "findings")
     )
     for run, status, steps, found, cause in summary_rows(reports):
-        table.add_row(run, Text(status, _STYLES[status]), steps, found, cause)
-    terminal.print_table(table, leave_out=("likeliest cause", "last step"))
-    counts = {
-        status: sum(report.status == status for report in reports) for status in ("critical", "warning", "info", "ok")
-    }
-    terminal.console().print(", ".join(f"{n} {status}" for status, n in counts.items() if n))
+        table.add_row(run, Text(status_label(status), _STYLES[status]), steps, found, cause)
+    terminal.print_table(table, leave_out=("likely cause", "last step"))
+    counts = {status: sum(report.status == status for report in reports) for status in STATUS_ORDER}
+    terminal.console().print(", ".join(f"{n} {status_label(status)}" for status, n in counts.items() if n))
 
 
-class News:
-    """What was found that has not been told yet. A finding is told once, and again where it has become graver."""
+class NewFindings:
+    """Findings that have not been reported yet. Each is reported once, and again if its severity rises."""
 
     def __init__(self, reports: Iterable[RunReport] = ()) -> None:
-        self._told: set[tuple[str, str, str, str]] = set()
+        self._reported: set[tuple[str, str, str, str]] = set()
         for report in reports:
-            self.of(report)
+            self.take(report)
 
-    def of(self, report: RunReport) -> list[Finding]:
-        """The findings of a report that are new; from now on they are told."""
+    def take(self, report: RunReport) -> list[Finding]:
+        """The new findings of a report. They count as reported from now on."""
         new = []
         for finding in report.findings:
             key = (report.run, finding.slug, finding.metric, finding.severity)
-            if key not in self._told:
-                self._told.add(key)
+            if key not in self._reported:
+                self._reported.add(key)
                 new.append(finding)
         return new
 
 
 def print_finding(run: str, finding: Finding, *, when: str = "", as_json: bool = False) -> None:
-    """A finding in one line, as it appears."""
+    """Print a finding on one line."""
     if as_json:
         import json
 
-        print(json.dumps({"run": run, **options.plain(finding.to_dict())}), flush=True)
+        print(json.dumps({"run": run, **encode_numbers(finding.to_dict())}), flush=True)
         return
     from pulseboard.diagnose.report.text import Piece
 

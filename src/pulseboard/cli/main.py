@@ -1,4 +1,4 @@
-"""The `pulseboard` command: its sub-commands, found in `commands/`, and what happens on errors."""
+"""The `pulseboard` command: finds the subcommands in `commands/` and turns errors into messages."""
 
 from __future__ import annotations
 
@@ -13,39 +13,41 @@ from collections.abc import Sequence
 from typing import Any
 
 import pulseboard
-from pulseboard.cli import commands
+from pulseboard.cli import commands, terminal
 from pulseboard.core.errors import PulseboardError
-from pulseboard.files import layout
+from pulseboard.rundir import layout
 
 DESCRIPTION = """\
 Pulseboard watches machine-learning training runs and says what is wrong with them.
 
-PATH is a log directory, an event file, or name:path to put a directory's runs below a name.
-Every directory that holds a TensorBoard event file is a run."""
+PATH is a log directory, a log file, a URL (s3://, gs://, az://, ssh://), or name:path to prefix the runs of a
+directory with a name.
+Every directory that contains a TensorBoard event file is a run; other log formats work too."""
 
 EPILOG = """\
 examples:
-  pulseboard demo                            four small trainings, live, and what is wrong with three of them
-  pulseboard runs/                           the dashboard; TensorBoard's flags work
-  pulseboard ls runs/                        every run, the most recently active first
-  pulseboard show runs/ -r baseline          one run's tags with a sparkline each
-  pulseboard show runs/ -t loss --chart      a chart of each tag that matches
-  pulseboard export runs/ -o all.csv         every point of every run in one table
-  pulseboard du runs/                        where the disk space goes
+  pulseboard demo                            train four small models live and diagnose the three that are broken
+  pulseboard runs/                           open the dashboard; TensorBoard's flags work
+  pulseboard diagnose runs/                  what is wrong with each run, and what to do about it
+  pulseboard ls runs/                        list runs, most recently active first
+  pulseboard show runs/ -r baseline          the tags of one run, each with a sparkline
+  pulseboard show runs/ -t loss --chart      a chart of every matching tag
+  pulseboard export runs/ -o all.csv         every point of every run in one file
+  pulseboard du runs/                        disk space by run and kind of data
 
-`pulseboard COMMAND --help` tells more. Every command takes --json."""
+Run `pulseboard COMMAND --help` for details. Every command takes --json."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. The exit code is 0, or 2 where the input could not be read."""
+    """Run one command and return its exit code: 2 if the input could not be read."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # What a terminal cannot show, it gets escaped; a run's name must not end the command.
+            # Escape characters the terminal cannot show: an odd run name must not crash the command.
             stream.reconfigure(errors="backslashreplace")
     given = list(sys.argv[1:] if argv is None else argv)
     try:
-        if _asks_for_the_dashboard(given):
-            # By itself, without the other commands: it is the one that people wait for.
+        if _is_dashboard_call(given):
+            # Skip importing the other commands: people wait for this one.
             return int(_command("serve").run(_command("serve").arguments(given)) or 0)
         parser = _parser()
         args = parser.parse_args(given)
@@ -54,26 +56,28 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         return int(args.execute(args) or 0)
     except PulseboardError as error:
-        print(f"pulseboard: {error}", file=sys.stderr)
+        terminal.print_error(str(error))
         return 2
-    except BrokenPipeError:  # `| head` has seen enough
+    except BrokenPipeError:  # `| head` has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:  # a file that went or was cut since it was read
-        print(f"pulseboard: {error.strerror or error}. {error.filename or ''}".rstrip(), file=sys.stderr)
+    except OSError as error:  # a file was removed or truncated after it was read
+        terminal.print_error(f"{error.strerror or error}. {error.filename or ''}")
         return 2
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return 128 + signal.SIGINT
 
 
-def _asks_for_the_dashboard(given: list[str]) -> bool:
-    """Whether the arguments are a log directory or a flag, and not the name of a command (`./ls` is a directory)."""
+def _is_dashboard_call(given: list[str]) -> bool:
+    """Whether the first argument is a log directory or a flag rather than a command. (`./ls` is a directory.)"""
     if not given or given[0] in ("-h", "--help", "--version"):
         return False
     if any(found.name == given[0] for found in pkgutil.iter_modules(commands.__path__)):
         return False
-    return given[0].startswith("--") or os.path.exists(layout.split_root(given[0])[1])
+    path = layout.split_named_path(given[0])[1]
+    # A path that does not exist may be a pattern or be created later, but a plain word is a misspelled command.
+    return given[0].startswith("--") or os.path.exists(path) or os.sep in path or "*" in path
 
 
 def _command(name: str) -> Any:

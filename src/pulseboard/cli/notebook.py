@@ -1,4 +1,4 @@
-"""`%load_ext pulseboard`: the dashboard in a notebook's cell.
+"""`%load_ext pulseboard`: the dashboard in a notebook cell.
 
 %load_ext pulseboard
 %pulseboard --logdir runs
@@ -10,27 +10,27 @@ import shlex
 from typing import Any
 
 from pulseboard.cli.commands import serve as command
-from pulseboard.serve.background import Background, serve
+from pulseboard.serve.background import BackgroundServer, serve
 
-# Pages of notebooks that run on this machine may show the dashboard in a frame.
+# Notebook pages served from this machine may embed the dashboard in a frame.
 _FRAMES = ("'self'", "http://localhost:*", "http://127.0.0.1:*", "https://localhost:*", "vscode-webview:")
 
-_running: dict[str, Background] = {}
+_running: dict[str, BackgroundServer] = {}
 
 
 def load(shell: Any) -> None:
-    """Make `%pulseboard` known to the shell."""
+    """Register `%pulseboard` with the shell."""
     shell.register_magic_function(show, "line", "pulseboard")
 
 
 def unload(shell: Any) -> None:
-    """End what the notebook has started."""
+    """Stop the servers that the notebook started."""
     while _running:
         _running.popitem()[1].stop()
 
 
-def show(line: str) -> Background:
-    """The dashboard that these arguments name; the same arguments show the same server again."""
+def show(line: str) -> BackgroundServer:
+    """Show the dashboard for these arguments. The same arguments reuse the running server."""
     if line not in _running:
         args = command.arguments(shlex.split(line))
         _running[line] = serve(*command.paths_of(args), **{**command.options_of(args), "frame_ancestors": _FRAMES})

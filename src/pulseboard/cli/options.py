@@ -1,4 +1,4 @@
-"""What commands have in common: the paths, the choice of runs and tags, and loading them."""
+"""Options that commands share: paths, --run, --tag and --json, and loading what they select."""
 
 from __future__ import annotations
 
@@ -9,55 +9,71 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from pulseboard.cli import wording
 from pulseboard.cli.terminal import loading
 from pulseboard.core.errors import PulseboardError, RunNotFound
-from pulseboard.read.every_run import AnyRun, EveryRun, any_runs
-from pulseboard.read.log import Log, read
+from pulseboard.core.json_numbers import encode_numbers
+from pulseboard.core.locations import location_of
+from pulseboard.core.note import Note
+from pulseboard.read.run import Run
+from pulseboard.read.runs import Runs, read
 
-OneRun = TypeVar("OneRun", bound=AnyRun)
+OneRun = TypeVar("OneRun", bound=Run)
 
 
 class BadPattern(PulseboardError):
-    """A regular expression that is none."""
+    """The user gave an invalid regular expression."""
 
     def __init__(self, pattern: str, error: re.error) -> None:
-        super().__init__(f"{pattern!r} is no regular expression: {error}. Escape special characters with \\")
+        super().__init__(f"Invalid regular expression {pattern!r}: {error}. Escape special characters with \\")
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:
-    """PATH…, and --json."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="log directory, event file, or name:path")
+    """Add PATH… and --json."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="log directory, log file, URL, pattern, or name:path")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print what reading remote directories cost")
 
 
 def add_choice(parser: argparse.ArgumentParser, *, tags: bool = True) -> None:
-    """--run and --tag."""
+    """Add --run and --tag."""
     parser.add_argument(
         "-r",
         "--run",
         dest="runs",
         action="append",
         metavar="NAME",
-        help="only this run: its name, or a regular expression",
+        help="only this run, by name or regular expression; repeatable",
     )
     if tags:
         parser.add_argument("-t", "--tag", metavar="REGEX", help="only tags that match this regular expression")
 
 
-def load(args: argparse.Namespace) -> Log:
-    """The log at the paths given, with a progress bar where it takes long."""
-    with loading() as progress:
-        return read(*args.paths, progress=progress)
-
-
-def load_any(args: argparse.Namespace) -> EveryRun:
-    """Every run at the paths given, of event files and of other formats."""
+def load(args: argparse.Namespace) -> Runs:
+    """Read every run at the given paths, with a progress bar if it takes long."""
     with loading("Reading logs") as progress:
-        return any_runs(*args.paths, progress=progress)
+        runs = read(*args.paths, progress=progress)
+    if args.verbose:
+        print_traffic(runs)
+    return runs
+
+
+def print_traffic(runs: Runs) -> None:
+    """Print to stderr how many requests and bytes each remote directory took."""
+    for url, traffic in runs.traffic().items():
+        requests = wording.plural(traffic.requests, "request")
+        listings = wording.plural(traffic.listings, "listing")
+        line = f"{requests}, {listings}, {wording.size(traffic.bytes_read)} read from {url}"
+        print(line, file=sys.stderr, flush=True)
+
+
+def note_records(notes: Iterable[Note]) -> list[dict[str, Any]]:
+    """Notes as JSON."""
+    return [{"level": n.level, "what": n.what, "path": location_of(n.path), "byte": n.byte} for n in notes]
 
 
 def chosen_runs(log: Mapping[str, OneRun], args: argparse.Namespace) -> list[OneRun]:
-    """The runs that --run names, all where it names none, in the log's order."""
+    """The runs selected by --run, or all of them, in the order of the mapping."""
     if not args.runs:
         return list(log.values())
     names: set[str] = set()
@@ -74,7 +90,7 @@ def chosen_runs(log: Mapping[str, OneRun], args: argparse.Namespace) -> list[One
 
 
 def chosen_tags(tags: Iterable[str], args: argparse.Namespace) -> list[str]:
-    """The tags that --tag matches."""
+    """The tags selected by --tag."""
     if not args.tag:
         return list(tags)
     pattern = compiled(args.tag)
@@ -82,7 +98,7 @@ def chosen_tags(tags: Iterable[str], args: argparse.Namespace) -> list[str]:
 
 
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A regular expression of the user's."""
+    """Compile a regular expression from the user."""
     try:
         return re.compile(pattern)
     except re.error as error:
@@ -90,18 +106,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 def print_json(value: Any) -> None:
-    """Indented, with NaN and infinities as the strings 'nan', 'inf' and '-inf': JSON has no such numbers."""
+    """Print indented JSON. NaN and infinities become the strings 'nan', 'inf' and '-inf'."""
     everything = (sys.stdout.encoding or "").lower() in ("utf-8", "utf8")
-    json.dump(plain(value), sys.stdout, indent=2, ensure_ascii=not everything)
+    json.dump(encode_numbers(value), sys.stdout, indent=2, ensure_ascii=not everything)
     sys.stdout.write("\n")
-
-
-def plain(value: Any) -> Any:
-    """The value with what JSON has no numbers for as words."""
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return repr(value)
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value

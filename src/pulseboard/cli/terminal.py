@@ -1,8 +1,9 @@
-"""The terminal: consoles for people and pipes, progress bars, and notes on damaged files."""
+"""Terminal output: consoles, tables, progress bars, and notes about damaged files."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -14,22 +15,60 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Column, Table
 
-# Shorter loads flash by; a bar for them is noise.
+# A bar for shorter loads would only flash.
 _BAR_AFTER_SECS = 0.5
-_MOST_NOTES = 8
-# Names and tags are printed as they are: in rich's own way, `loss[train]` would lose its end.
-_AS_IT_IS: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
+_MAX_NOTES = 8
+# Print names and tags literally: rich markup would swallow the end of `loss[train]`.
+_LITERAL: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
+
+# Names and tags come from files of unknown origin. A terminal acts on control characters, on those of old 8-bit
+# terminals, and on marks that change the direction of text, so others are shown in their place.
+_REPLACEMENT = 0xFFFD
+_DIRECTION_MARKS = (0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_VISIBLE = {
+    **{code: 0x2400 + code for code in range(0x20)},  # the Unicode pictures of control characters: ␛ for escape
+    0x7F: 0x2421,
+    **dict.fromkeys((*range(0x80, 0xA0), *_DIRECTION_MARKS), _REPLACEMENT),
+}
+_VISIBLE_LINES = {code: shown for code, shown in _VISIBLE.items() if code != ord("\n")}
+
+
+def printable(name: str) -> str:
+    """A name or tag on one line, without characters that a terminal acts on."""
+    return name.translate(_VISIBLE)
+
+
+def print_error(message: str) -> None:
+    """Print to stderr why a command failed."""
+    print(f"pulseboard: {message}".rstrip().translate(_VISIBLE_LINES), file=sys.stderr)
+
+
+@functools.cache
+def _console_type() -> type[Console]:
+    from rich.console import Console
+    from rich.text import Text
+
+    class LiteralConsole(Console):
+        """Prints texts without characters that a terminal acts on, except line breaks."""
+
+        def print(self, *objects: Any, **options: Any) -> None:
+            shown = [one.translate(_VISIBLE_LINES) if isinstance(one, str) else one for one in objects]
+            for one in shown:
+                if isinstance(one, Text):
+                    one.plain = one.plain.translate(_VISIBLE_LINES)
+            super().print(*shown, **options)
+
+    return LiteralConsole
 
 
 def console() -> Console:
-    """For standard output. In a pipe: no colour, and no line is cut to a width nobody sees."""
-    from rich.console import Console
-
-    return Console(**_AS_IT_IS) if sys.stdout.isatty() else Console(**_AS_IT_IS, width=1000)
+    """A console for standard output. In a pipe it uses no color and never truncates lines."""
+    made = _console_type()
+    return made(**_LITERAL) if sys.stdout.isatty() else made(**_LITERAL, width=1000)
 
 
 def table(*columns: str, right: Iterable[str] = (), fold: Iterable[str] = ()) -> Table:
-    """A plain table. Columns in `right` hold numbers, those in `fold` may wrap when it is narrow."""
+    """An empty table. Columns in `right` are right-aligned; those in `fold` may wrap."""
     from rich import box
     from rich.table import Table
 
@@ -45,15 +84,17 @@ def table(*columns: str, right: Iterable[str] = (), fold: Iterable[str] = ()) ->
     return made
 
 
-# A name that wraps is given at least this, before columns that say less are left out.
+# A column that wraps keeps at least this width; less important columns are dropped first.
 _NAME_WIDTH = 28
 
 
 def print_table(made: Table, *, leave_out: Iterable[str] = ()) -> None:
-    """Print a table. Where it is wider than the terminal, the columns in `leave_out` go, the first first."""
+    """Print a table. If it is too wide for the terminal, drop the columns in `leave_out`, in that order."""
     from rich.cells import cell_len
 
     out = console()
+    for column in made.columns:
+        column._cells = [printable(cell) if isinstance(cell, str) else cell for cell in column._cells]
 
     def width(column: Column) -> int:
         cells = [column.header, *column._cells]
@@ -72,7 +113,7 @@ def print_table(made: Table, *, leave_out: Iterable[str] = ()) -> None:
 
 @contextlib.contextmanager
 def loading(what: str = "Reading event files") -> Iterator[Callable[[int, int], None] | None]:
-    """A progress callback that draws a bar once the work takes long; None where nobody watches."""
+    """Yield a progress callback that shows a bar if the work takes long. None if stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -99,15 +140,14 @@ def loading(what: str = "Reading event files") -> Iterator[Callable[[int, int], 
 
 
 def print_notes(notes: list[Note]) -> None:
-    """Damaged and unreadable files, on standard error; a torn tail is an ordinary state and stays out."""
+    """Print notes about damaged and unreadable files to stderr. A file still being written is not worth a note."""
     worth = [note for note in notes if note.level != "info"]
     if not worth:
         return
-    from rich.console import Console
     from rich.text import Text
 
-    err = Console(stderr=True, soft_wrap=True, **_AS_IT_IS)
-    for note in worth[:_MOST_NOTES]:
+    err = _console_type()(stderr=True, soft_wrap=True, **_LITERAL)
+    for note in worth[:_MAX_NOTES]:
         err.print(Text.assemble(("note  ", "yellow"), str(note)))
-    if len(worth) > _MOST_NOTES:
-        err.print(f"… and {len(worth) - _MOST_NOTES} more notes; --json lists them all.")
+    if len(worth) > _MAX_NOTES:
+        err.print(f"… and {len(worth) - _MAX_NOTES} more notes; --json lists them all.")

@@ -1,13 +1,15 @@
-"""Numbers in words: sizes, spans of time, dates and values as people read them."""
+"""Numbers for people: sizes, durations, dates and values."""
 
 from __future__ import annotations
 
 import math
 import time
 
+from pulseboard.core.plural import plural as plural
+
 
 def size(n: float) -> str:
-    """Bytes, in the unit that keeps three digits."""
+    """A number of bytes with three significant digits."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if n < 1000:
             return f"{n:.0f} {unit}" if unit == "B" or n >= 100 else f"{n:.1f} {unit}"
@@ -16,17 +18,17 @@ def size(n: float) -> str:
 
 
 def count(n: int) -> str:
-    """A whole number with separators."""
+    """An integer with thousands separators."""
     return f"{n:,}"
 
 
 def value(v: float) -> str:
-    """A logged value in five significant digits; 'nan' and 'inf' as they are."""
+    """A logged value with five significant digits."""
     return f"{v:.5g}"
 
 
 def duration(secs: float) -> str:
-    """A span of time in its two largest units."""
+    """A duration in its two largest units."""
     if not math.isfinite(secs) or secs < 0:
         return "-"
     if round(secs) < 60:
@@ -38,15 +40,10 @@ def duration(secs: float) -> str:
 
 
 def date(wall_time: float) -> str:
-    """A local date and time; '-' where there is none or it is out of range."""
-    if not wall_time > 0:  # writers without a clock leave 0
+    """A local date and time, or '-' if there is none or it is out of range."""
+    if not wall_time > 0:  # writers without a clock store 0
         return "-"
     try:
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(wall_time))
     except (ValueError, OverflowError, OSError):
         return "-"
-
-
-def plural(n: int, noun: str) -> str:
-    """`1 run`, `2 runs`."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"

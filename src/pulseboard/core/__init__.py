@@ -1,5 +1,5 @@
-"""core: the words every room shares. Series, the kinds of logged value, notes, errors.
+"""core: the types every room shares. Series, logged values, findings, notes, errors.
 
-Plain data: opens no file, knows no format, imports no other room and nothing beyond the standard
-library. Arrays are NumPy's, but whoever makes them brings NumPy along.
+Plain data. Opens no file, knows no file format, imports no other room and nothing heavy: arrays are NumPy arrays, but
+only the code that creates them imports NumPy.
 """

@@ -1,17 +1,16 @@
-"""Errors, split by what the caller can do about them. Each carries its values as fields."""
+"""Errors, one class for each thing the caller can do about them. Each keeps its values as fields."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
 class PulseboardError(Exception):
-    """Something a person can put right; the message says how."""
+    """An error the user can fix. The message says how."""
 
 
 class LogNotFound(PulseboardError):
-    """There is nothing to read at a path the user gave."""
+    """A path the user gave has nothing to read."""
 
     def __init__(self, path: str, *, why: str = "no such file or directory") -> None:
         self.path = path
@@ -19,29 +18,28 @@ class LogNotFound(PulseboardError):
 
 
 class NameTaken(PulseboardError, ValueError):
-    """Two log directories would put their runs below the same name, where one hides the other."""
+    """Two log directories have the same name, so their runs would hide each other."""
 
     def __init__(self, name: str, *, paths: tuple[str, str]) -> None:
         self.name, self.paths = name, paths
         super().__init__(
-            f"Two log directories go by the name {name!r}. Give one another name with name:path. "
-            f"They are {paths[0]} and {paths[1]}"
+            f"Two log directories are named {name!r}. Rename one with name:path. They are {paths[0]} and {paths[1]}"
         )
 
 
 class RunNotFound(PulseboardError, KeyError):
-    """A run was asked for that the log does not have."""
+    """No run has this name."""
 
     def __init__(self, name: str, *, known: Iterable[str]) -> None:
         self.name = name
         self.known = tuple(known)
-        super().__init__(f"There is no run {name!r}. {_nearest(name, self.known, kind='run')}")
+        super().__init__(f"No run named {name!r}. {_nearest(name, self.known, kind='run')}")
 
-    __str__ = Exception.__str__  # KeyError would quote the whole sentence
+    __str__ = Exception.__str__  # KeyError would put the message in quotes
 
 
 class TagNotFound(PulseboardError, KeyError):
-    """A tag was asked for that the run does not have, or not as the kind asked for."""
+    """The run has no such tag, or not of the requested kind."""
 
     def __init__(self, tag: str, *, run: str, kind: str, known: Iterable[str]) -> None:
         self.tag, self.run, self.kind = tag, run, kind
@@ -51,19 +49,29 @@ class TagNotFound(PulseboardError, KeyError):
     __str__ = Exception.__str__
 
 
+class RemoteError(PulseboardError):
+    """A remote directory cannot be listed or read."""
+
+    def __init__(self, url: str, *, why: str, advice: str) -> None:
+        self.url, self.why, self.advice = url, why, advice
+        super().__init__(f"{why} {advice} {url}")
+
+
 class MissingPackage(PulseboardError, ImportError):
-    """Something optional is asked for that is not installed."""
+    """A feature needs an optional package that is not installed."""
 
     def __init__(self, what: str, *, package: str, extra: str) -> None:
         self.package, self.extra = package, extra
         super().__init__(
-            f'{what} needs {package}, which is not installed here. Install it with: pip install "pulseboard[{extra}]"'
+            f'{what} needs {package}, which is not installed. Install it with: pip install "pulseboard[{extra}]"'
         )
 
 
 def _nearest(name: str, known: tuple[str, ...], *, kind: str) -> str:
     if not known:
-        return f"It has no {kind}s at all."
+        return f"There are no {kind}s."
+    import difflib
+
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
     if close:
         return "Nearest: " + ", ".join(map(repr, close)) + "."

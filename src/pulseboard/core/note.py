@@ -1,17 +1,17 @@
-"""A note: something in a log that a person should know, and that stopped nothing else."""
+"""A note: something wrong with a file that did not stop reading the rest."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
+
+from pulseboard.core.locations import location_of
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What was met while reading, where, and what was skipped because of it.
+class Note(NamedTuple):
+    """What was wrong, where, and what was skipped because of it.
 
-    `info` is an ordinary state (a file still being written); `damage` means that bytes of the file
-    could not be used; `unreadable` means that none could.
+    `info`: an ordinary state, such as a file that is still being written. `damage`: some bytes of the file could not
+    be used. `unreadable`: none could.
     """
 
     level: Literal["info", "damage", "unreadable"]
@@ -20,5 +20,6 @@ class Note:
     byte: int | None = None
 
     def __str__(self) -> str:
-        where = f"Byte {self.byte} of {self.path}" if self.byte is not None else self.path
+        path = location_of(self.path)
+        where = f"Byte {self.byte} of {path}" if self.byte is not None else path
         return f"{self.what} {where}"

@@ -1,4 +1,4 @@
-"""Anything that is a table: named columns of equal length, and the data frames made of them."""
+"""Tables: named columns of equal length, convertible to data frames."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """Gives data frames to whatever can name its columns. The libraries are loaded when asked for."""
+    """Adds data frame conversions to a class that has `columns`. Each library is imported on first use."""
 
     __slots__ = ()
 

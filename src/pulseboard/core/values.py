@@ -1,12 +1,14 @@
-"""The words for what a log holds besides scalars: histograms, images, text, graphs and their like.
+"""Logged values other than scalars: histograms, images, audio, text, graphs, hyperparameters, …
 
-Arrays are read-only: a value is what the file says, and several readers may share it.
+Arrays are read-only, because several readers may share a value.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+from pulseboard.core.histogram import Histogram as Histogram
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,34 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """Something logged once. Each kind below says what."""
+    """One logged value. The subclasses are its kinds."""
 
     step: int
-    wall_time: float  # seconds since 1970, as the file has it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Histogram(Value):
-    """Buckets as TensorBoard shows them, and where the file has the old form, that form untouched."""
-
-    # Bucket i counts the values from lefts[i] to rights[i]; empty arrays where nothing was counted.
-    lefts: NDArray[np.float64]
-    rights: NDArray[np.float64]
-    counts: NDArray[np.float64]
-
-    # The old form only; None in the tensor form, which does not keep them.
-    min: float | None = None
-    max: float | None = None
-    num: float | None = None
-    sum: float | None = None
-    sum_squares: float | None = None
-    bucket_limits: NDArray[np.float64] | None = None  # right edges, the outermost often +-1.8e308
-    bucket_counts: NDArray[np.float64] | None = None
+    wall_time: float  # seconds since 1970, as in the file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image(Value):
-    """One step's images, all of one size, still encoded."""
+    """The images of one step, all the same size, still encoded."""
 
     width: int
     height: int
@@ -50,7 +33,7 @@ class Image(Value):
 
     @property
     def media_type(self) -> str:
-        """What the first frame is, by its first bytes: the file does not say."""
+        """The type of the first frame, detected from its first bytes because the file does not store it."""
         return image_media_type(self.frames[0]) if self.frames else UNKNOWN_MEDIA_TYPE
 
 
@@ -59,37 +42,36 @@ class AudioClip:
     """One clip, still encoded."""
 
     data: bytes
-    media_type: str  # always safe to send as a header: 'audio/...' or 'application/octet-stream'
-    label: str  # Markdown, mostly empty
-    sample_rate: float | None  # hertz; None where neither the file nor the clip says
+    media_type: str  # safe to send as a header: 'audio/...' or 'application/octet-stream'
+    label: str  # Markdown, usually empty
+    sample_rate: float | None  # hertz; None if neither the file nor the clip gives it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audio(Value):
-    """One step's clips."""
+    """The clips of one step."""
 
     clips: tuple[AudioClip, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text(Value):
-    """Markdown text: one string, or an array of them."""
+    """Markdown text: one string or an array of strings."""
 
     shape: tuple[int, ...]  # () for one string
     items: tuple[str, ...]  # in row-major order
 
     @property
     def text(self) -> str:
-        """The string; of an array, its items with an empty line between them."""
+        """The string, or the items of an array separated by blank lines."""
         return "\n\n".join(self.items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PRCurve(Value):
-    """Precision and recall over rising thresholds. Seven arrays of one length.
+    """Precision and recall over rising thresholds. Seven arrays of equal length.
 
-    The tail where nothing was predicted positive is left off, as in TensorBoard: precision has no
-    meaning there.
+    As in TensorBoard, the tail where nothing is predicted positive is left off: precision is undefined there.
     """
 
     thresholds: NDArray[np.float64]
@@ -103,18 +85,18 @@ class PRCurve(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Mesh(Value):
-    """One part of a mesh. The parts of one mesh share `name` and step, and have tags of their own."""
+    """One component of a mesh. The components share `name` and step, and each has its own tag."""
 
     name: str
     component: Literal["vertex", "face", "color", "undefined"]
     array: NDArray[Any]  # batch x n x 3
     config: str  # JSON for three.js; may be empty
-    shape: tuple[int, ...]  # as declared; -1 where it was not known yet
+    shape: tuple[int, ...]  # as declared; -1 for sizes unknown at the time
 
 
 @dataclass(frozen=True, slots=True)
 class MarginSeries:
-    """The tags of a line and of the band around it."""
+    """The tags of a line and the band around it."""
 
     value: str
     lower: str
@@ -126,7 +108,7 @@ class Chart:
     """One chart of a layout. Has `tags` or `series`, never both."""
 
     title: str
-    tags: tuple[str, ...] = ()  # regular expressions: each tag that matches is a line
+    tags: tuple[str, ...] = ()  # regular expressions; every matching tag is a line
     series: tuple[MarginSeries, ...] = ()
 
 
@@ -141,14 +123,14 @@ class ChartCategory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout(Value):
-    """How the writer would have its scalars arranged (TensorBoard's custom scalars)."""
+    """How the writer wants its scalars arranged (TensorBoard's custom scalars)."""
 
     categories: tuple[ChartCategory, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """An attribute kept as the file's bytes: a tensor, a function or a placeholder."""
+    """An attribute kept as raw bytes: a tensor, a function or a placeholder."""
 
     what: Literal["tensor", "func", "placeholder"]
     data: bytes
@@ -164,14 +146,14 @@ class GraphNode:
 
     name: str
     op: str
-    inputs: tuple[str, ...]  # 'node', 'node:1' or '^node' for order only
+    inputs: tuple[str, ...]  # 'node', 'node:1', or '^node' for a control dependency
     device: str
     attrs: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphFunction:
-    """A function that nodes call by its name as their op."""
+    """A function. Nodes call it by using its name as their op."""
 
     name: str
     nodes: tuple[GraphNode, ...]
@@ -187,14 +169,14 @@ class Graph(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KerasGraph(Value):
-    """A Keras model's layers, as the JSON text that Keras wrote."""
+    """A Keras model's layers, as Keras wrote them: JSON text."""
 
     json: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMetadata(Value):
-    """TensorFlow's profile of one step, as the file's bytes (a RunMetadata message)."""
+    """TensorFlow's profile of one step, as raw bytes of a RunMetadata message."""
 
     tag: str
     data: bytes
@@ -202,7 +184,7 @@ class RunMetadata(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine(Value):
-    """A line that TensorFlow wrote to its log."""
+    """A line of TensorFlow's own log."""
 
     level: Literal["unknown", "debug", "info", "warning", "error", "fatal"]
     message: str
@@ -210,7 +192,7 @@ class LogLine(Value):
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """From `min` to `max`, both included."""
+    """From `min` to `max`, inclusive."""
 
     min: float
     max: float
@@ -218,7 +200,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HParamInfo:
-    """What the experiment says about one hyperparameter."""
+    """An experiment's description of one hyperparameter."""
 
     name: str
     display_name: str
@@ -229,7 +211,7 @@ class HParamInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricInfo:
-    """What the experiment says about one metric: the scalar `tag` of the run below `group`."""
+    """An experiment's description of one metric: the scalar `tag` of the run below `group`."""
 
     tag: str
     group: str
@@ -240,7 +222,7 @@ class MetricInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HParams(Value):
-    """A run's hyperparameters, from as many of its three records as were found."""
+    """A run's hyperparameters, from whichever of its three records were found."""
 
     records: frozenset[Literal["experiment", "session_start", "session_end"]] = frozenset()
 
@@ -249,13 +231,13 @@ class HParams(Value):
     group_name: str = ""
     model_uri: str = ""
     monitor_url: str = ""
-    start_time: float | None = None  # seconds since 1970; None where the file does not say
+    start_time: float | None = None  # seconds since 1970; None if not in the file
 
     # From session_end.
     status: Literal["unknown", "success", "failure", "running"] = "unknown"
     end_time: float | None = None
 
-    # From experiment, which may stand in a run of its own above the sessions.
+    # From experiment, which may be in a separate run above the sessions.
     name: str = ""
     description: str = ""
     user: str = ""
@@ -268,7 +250,7 @@ class HParams(Value):
 class Tensor(Value):
     """Numbers or strings of any shape.
 
-    bfloat16 comes as float32, which holds it exactly; strings as an object array of bytes.
+    bfloat16 is returned as float32, which represents it exactly; strings as an object array of bytes.
     """
 
     array: NDArray[Any]
@@ -276,24 +258,24 @@ class Tensor(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raw(Value):
-    """A value of a plugin we do not know: everything the file has about it."""
+    """A value of an unknown plugin, with everything the file stores about it."""
 
-    plugin: str  # empty where no plugin is named
-    content: bytes  # what the plugin keeps in the metadata
+    plugin: str  # empty if no plugin is named
+    content: bytes  # the plugin's own metadata
     value: bytes  # the whole Summary.Value message
 
 
-# ---------- what encoded bytes are, by how they begin
+# ---------- media types, by magic bytes
 
 UNKNOWN_MEDIA_TYPE = "application/octet-stream"
 
-_IMAGE_BEGINNINGS = {
+_IMAGE_MAGIC = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"GIF8": "image/gif",
     b"\xff\xd8\xff": "image/jpeg",
     b"BM": "image/bmp",
 }
-_AUDIO_BEGINNINGS = {
+_AUDIO_MAGIC = {
     b"OggS": "audio/ogg",
     b"fLaC": "audio/flac",
     b"ID3": "audio/mpeg",
@@ -303,15 +285,15 @@ _AUDIO_BEGINNINGS = {
 
 def image_media_type(data: bytes) -> str:
     """The media type of an encoded image."""
-    return _media_type(data, beginnings=_IMAGE_BEGINNINGS, riff={b"WEBP": "image/webp"})
+    return _media_type(data, magic=_IMAGE_MAGIC, riff={b"WEBP": "image/webp"})
 
 
 def audio_media_type(data: bytes) -> str:
     """The media type of an encoded clip."""
-    return _media_type(data, beginnings=_AUDIO_BEGINNINGS, riff={b"WAVE": "audio/wav"})
+    return _media_type(data, magic=_AUDIO_MAGIC, riff={b"WAVE": "audio/wav"})
 
 
-def _media_type(data: bytes, *, beginnings: dict[bytes, str], riff: dict[bytes, str]) -> str:
+def _media_type(data: bytes, *, magic: dict[bytes, str], riff: dict[bytes, str]) -> str:
     if data.startswith(b"RIFF"):
         return riff.get(data[8:12], UNKNOWN_MEDIA_TYPE)
-    return next((name for start, name in beginnings.items() if data.startswith(start)), UNKNOWN_MEDIA_TYPE)
+    return next((name for start, name in magic.items() if data.startswith(start)), UNKNOWN_MEDIA_TYPE)

@@ -1,5 +1,5 @@
-"""demo: small trainings in NumPy alone, each with a fate of its own, recorded as any training is.
+"""demo: small trainings in NumPy, one healthy and three broken, recorded like any other training.
 
-A file in `trainings/` is a model that learns, or fails to, for a reason that its first lines say. Nothing here is
-played: the numbers are those of real gradients. Never reads a log and never serves one; `pulseboard demo` does.
+Each file in `trainings/` is one model that learns, or fails to learn for the reason in its docstring. The numbers come
+from real gradients. Never reads a log and never serves one; `pulseboard demo` does.
 """

@@ -1,4 +1,4 @@
-"""One training of the demonstration as a process of its own: `python -m pulseboard.demo healthy --dir runs-demo`."""
+"""Run one training of the demo: `python -m pulseboard.demo healthy --dir runs-demo`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def main() -> None:
     """Train once."""
     parser = argparse.ArgumentParser(prog="python -m pulseboard.demo", description=__doc__)
     parser.add_argument("name", choices=all_names())
-    parser.add_argument("--dir", type=Path, default=Path("runs-demo"), help="where the run's directory is made")
-    parser.add_argument("--secs", type=float, default=60.0, help="how long it may take; 0: as fast as it goes")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--dir", type=Path, default=Path("runs-demo"), help="log directory (runs-demo)")
+    parser.add_argument("--secs", type=float, default=60.0, help="duration in seconds; 0: as fast as possible (60)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed (0)")
     args = parser.parse_args()
-    # What diverges overflows, and that is to be seen in its curves and not in warnings.
+    # A diverging training overflows. Its curves show that; warnings would only add noise.
     with np.errstate(all="ignore"):
         training(args.name).train(directory=args.dir, secs=args.secs, seed=args.seed)
 

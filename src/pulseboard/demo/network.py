@@ -1,4 +1,4 @@
-"""A small network in NumPy: layers with leaky ReLU between them, forward and backward, and two ways to take a step."""
+"""A small network in NumPy: layers with leaky ReLU, forward and backward passes, and two optimizers."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_LEAK = 0.1  # what passes of a negative number: so no unit dies for good, whatever happens to the weights
+_NEGATIVE_SLOPE = 0.1  # so that no unit dies for good, whatever happens to the weights
 
 
 class Network:
-    """Weights and biases of some layers, by turns, in `parameters`."""
+    """`parameters` holds the weight and the bias of each layer in turn."""
 
     def __init__(self, sizes: Sequence[int], rng: np.random.Generator, *, last_scale: float = 0.3) -> None:
         self.parameters: list[Array] = []
         for ins, outs in itertools.pairwise(sizes):
             self.parameters += [rng.normal(0, np.sqrt(2 / ins), (ins, outs)), np.zeros(outs)]
-        # The last layer of a classifier begins small, so that its first guess is nearly that of ignorance.
+        # A small last layer: the first predictions of a classifier are then almost uniform.
         self.parameters[-2] *= last_scale
 
     def forward(self, x: Array) -> list[Array]:
-        """What each layer takes in, and at the end what the last one gives out."""
+        """The input of each layer, followed by the output of the last."""
         layers = [x]
         for weight, bias in zip(self.parameters[:-2:2], self.parameters[1:-2:2], strict=True):
             sums = layers[-1] @ weight + bias
-            layers.append(np.where(sums > 0, sums, _LEAK * sums))
+            layers.append(np.where(sums > 0, sums, _NEGATIVE_SLOPE * sums))
         return [*layers, layers[-1] @ self.parameters[-2] + self.parameters[-1]]
 
     def backward(self, layers: Sequence[Array], delta: Array) -> tuple[list[Array], Array]:
-        """The gradient of each parameter, and that of the input, where `delta` is that of the output."""
+        """The gradient of each parameter, and that of the input; `delta` is the gradient of the output."""
         gradients: list[Array] = []
         for i in reversed(range(len(self.parameters) // 2)):
             gradients[:0] = [layers[i].T @ delta, delta.sum(axis=0)]
             delta = delta @ self.parameters[2 * i].T
             if i:
-                delta = delta * np.where(layers[i] > 0, 1.0, _LEAK)
+                delta = delta * np.where(layers[i] > 0, 1.0, _NEGATIVE_SLOPE)
         return gradients, delta
 
 
 class Optimizer(Protocol):
-    """Changes parameters in place, and says by how much."""
+    """Changes parameters in place."""
 
     def step(self, gradients: Sequence[Array], *, rate: float) -> list[Array]:
-        """Take one step; give back what was added to each parameter."""
+        """Take one step and return the change of each parameter."""
 
 
 class Momentum:
@@ -55,15 +55,15 @@ class Momentum:
 
     def __init__(self, parameters: Sequence[Array], *, momentum: float = 0.9) -> None:
         self._parameters, self._momentum = parameters, momentum
-        self._speeds = [np.zeros_like(parameter) for parameter in parameters]
+        self._velocities = [np.zeros_like(parameter) for parameter in parameters]
 
     def step(self, gradients: Sequence[Array], *, rate: float) -> list[Array]:
-        """Take one step; give back what was added to each parameter."""
+        """Take one step and return the change of each parameter."""
         updates = []
-        for parameter, speed, gradient in zip(self._parameters, self._speeds, gradients, strict=True):
-            speed *= self._momentum
-            speed += gradient
-            update: Any = -rate * speed
+        for parameter, velocity, gradient in zip(self._parameters, self._velocities, gradients, strict=True):
+            velocity *= self._momentum
+            velocity += gradient
+            update: Any = -rate * velocity
             parameter += update
             updates.append(update)
         return updates
@@ -79,7 +79,7 @@ class Adam:
         self._steps = 0
 
     def step(self, gradients: Sequence[Array], *, rate: float) -> list[Array]:
-        """Take one step; give back what was added to each parameter."""
+        """Take one step and return the change of each parameter."""
         self._steps += 1
         first, second = self._betas
         updates = []
@@ -96,5 +96,5 @@ class Adam:
 
 
 def norm(arrays: Sequence[Array]) -> float:
-    """The length of all numbers together."""
+    """The L2 norm of all arrays together."""
     return float(np.sqrt(sum(float((array * array).sum()) for array in arrays)))

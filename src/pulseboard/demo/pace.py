@@ -1,4 +1,4 @@
-"""Pace: steps spread evenly over the time that a demonstration has, so that curves grow before one's eyes."""
+"""Pace: spreads steps evenly over the duration of the demo, so that curves grow visibly."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import time
 
 
 class Pace:
-    """So many steps in so many seconds. On a busy machine it takes longer; no step is left out."""
+    """A number of steps in a number of seconds. On a busy machine it takes longer, but no step is skipped."""
 
     def __init__(self, *, secs: float, steps: int) -> None:
-        self._secs_a_step = secs / steps
-        self._began = time.monotonic()
+        self._secs_per_step = secs / steps
+        self._started_at = time.monotonic()
         self._done = 0
 
     def step(self) -> None:
-        """One step is done: wait for the next one's time, if that is yet to come."""
+        """A step is done: wait until the next one is due."""
         self._done += 1
-        ahead = self._began + self._done * self._secs_a_step - time.monotonic()
-        if ahead > 0:
-            time.sleep(ahead)
+        wait_secs = self._started_at + self._done * self._secs_per_step - time.monotonic()
+        if wait_secs > 0:
+            time.sleep(wait_secs)

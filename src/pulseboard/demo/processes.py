@@ -1,8 +1,7 @@
-"""The trainings as processes beside each other, as jobs on a machine are."""
+"""The trainings of the demo, each in its own process, like jobs on a machine."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -15,92 +14,92 @@ from typing import IO
 
 from pulseboard.core.errors import PulseboardError
 from pulseboard.demo.trainings import all_names
+from pulseboard.rundir.run_file import find_run_file
 
-_PATIENCE_SECS = 5.0
+_STOP_TIMEOUT_SECS = 5.0
 
 
-class NotOurs(PulseboardError):
-    """A directory that has the name of one of the trainings, and was not made by one."""
+class NotADemoRun(PulseboardError):
+    """A directory has the name of a demo training, but the demo did not create it."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"The demo would overwrite what is not its own. Choose another directory with --dir: {path}")
+        super().__init__(
+            f"The demo would overwrite files that it did not create. Choose another directory with --dir: {path}"
+        )
 
 
 class Training:
-    """One training that runs."""
+    """One training in its own process."""
 
     def __init__(self, name: str, *, directory: Path, secs: float, seed: int) -> None:
         self.name = name
-        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed when it has ended
+        self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by `wait`
         command = [sys.executable, "-m", "pulseboard.demo", name, "--dir", str(directory)]
         self._process = subprocess.Popen(
             [*command, "--secs", str(secs), "--seed", str(seed)],
             stdin=subprocess.DEVNULL,
-            stdout=self._said,
-            stderr=self._said,
-            # Its matrices are small: more threads would only be in each other's way.
+            stdout=self._output,
+            stderr=self._output,
+            # The matrices are small: more threads would only slow each other down.
             env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         )
 
     @property
     def running(self) -> bool:
-        """Whether it goes on."""
+        """Whether the process is alive."""
         return self._process.poll() is None
 
     @property
     def trouble(self) -> str | None:
-        """The last line of a training that ended by an error of its own."""
+        """The last line of output, if the training failed by itself; None otherwise."""
         if not self._process.poll() or self._process.returncode < 0:
             return None
-        self._said.seek(0)
-        lines = self._said.read().decode("utf-8", "replace").strip().splitlines()
+        self._output.seek(0)
+        lines = self._output.read().decode("utf-8", "replace").strip().splitlines()
         return lines[-1] if lines else f"exit code {self._process.returncode}"
 
     def end(self) -> None:
-        """Ask it to end."""
+        """Send SIGTERM."""
         if self.running:
             self._process.terminate()
 
     def wait(self) -> None:
-        """Return when it has ended, which one that does not listen is made to."""
+        """Wait until the process has ended; kill it if it takes too long."""
         try:
-            self._process.wait(_PATIENCE_SECS)
+            self._process.wait(_STOP_TIMEOUT_SECS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._said.close()
+        self._output.close()
 
 
 @contextmanager
 def side_by_side(*, directory: Path, secs: float, seed: int) -> Iterator[list[Training]]:
-    """All trainings, each in its own process. They end with the block, finished or not."""
-    make_room(directory)
+    """Run all trainings, each in its own process. They end with the block, finished or not."""
+    remove_old_runs(directory)
     trainings: list[Training] = []
     try:
         for name in all_names():
             trainings.append(Training(name, directory=directory, secs=secs, seed=seed))
         yield trainings
     finally:
-        for one in trainings:
-            one.end()
-        for one in trainings:
-            one.wait()
+        for training in trainings:
+            training.end()
+        for training in trainings:
+            training.wait()
 
 
-def make_room(directory: Path) -> None:
-    """Remove the runs of an earlier demonstration, and nothing else."""
+def remove_old_runs(directory: Path) -> None:
+    """Remove the runs of an earlier demo, and nothing else."""
     directory.mkdir(parents=True, exist_ok=True)
     old = [path for name in all_names() if (path := directory / name).exists()]
     for path in old:
-        if not _is_ours(path):
-            raise NotOurs(path)
+        if not _is_demo_run(path):
+            raise NotADemoRun(path)
     for path in old:
         shutil.rmtree(path)
 
 
-def _is_ours(path: Path) -> bool:
-    try:
-        told = json.loads((path / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(told, dict) and "demo" in (told.get("tags") or ())
+def _is_demo_run(path: Path) -> bool:
+    run_file = find_run_file(path)
+    return run_file is not None and "demo" in run_file.tags

@@ -1,24 +1,28 @@
-"""A case: one run as detectors see it. No files, no clock: everything they may look at is here."""
+"""A case: one run as detectors see it. They read no files and no clock; everything they need is here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from pulseboard.core.finding import Evidence, Finding, Severity
-from pulseboard.core.values import Histogram
+from pulseboard.core.histogram import Histogram
 from pulseboard.diagnose.context import Context
 from pulseboard.diagnose.earlier import Earlier
 from pulseboard.diagnose.profile import Profile
-from pulseboard.diagnose.roles import Reading
-from pulseboard.diagnose.statistics.band import Departure
+from pulseboard.diagnose.roles.reading import Reading
+from pulseboard.diagnose.stats.band import Departure
 from pulseboard.diagnose.track import Points, Track
+
+# A run that goes on is not said to learn nothing before it has this many points.
+_PATIENCE_POINTS = 64
 
 
 class TooShort(Exception):
-    """Raised by a detector that has its metrics but too few points of them yet; says how many it needs."""
+    """Raised by a detector that has too few points yet; says how many it needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class Event:
 
 @dataclass(slots=True)
 class Case:
-    """What is known of one run."""
+    """Everything known about one run."""
 
     name: str
     path: str
@@ -43,14 +47,15 @@ class Case:
     ranks: Mapping[int, Mapping[str, Track]] = field(default_factory=dict)  # rank -> tag -> track, rank 0 among them
     histograms: Mapping[str, Sequence[Histogram]] = field(default_factory=dict)
     restarts: Sequence[int] = ()  # steps at which the run was resumed
-    overlaps: int = 0  # points that a restart or a second writer put beside others of the same step
-    earlier: Earlier | None = None  # runs of the same task that went well, where the user named some
-    now: float | None = None  # seconds since 1970, where the run is watched live; None: after the fact
+    overlaps: int = 0  # points at steps that were logged before, by a restart or a second writer
+    earlier: Earlier | None = None  # known-good runs of the same task, if the user gave some
+    now: float | None = None  # seconds since 1970 if the run is watched live; None for a saved run
+    facts: dict[str, Any] = field(default_factory=dict)  # what has been established; see facts/fact.py
     _events: list[Event] | None = None
     _warm_up: int | None = None
 
     def __post_init__(self) -> None:
-        # Classes may be known of a probe: a loss against features or noise is no cross-entropy all the same.
+        # The classes may belong to a probe: a loss on features or noise is not a cross-entropy.
         kinds = ("ema.", "collapse.", "mask.", "loss.quantiles")
         if any(role.startswith(kinds) for role in self.reading.tags):
             self.context = replace(self.context, choices=None, entropy=None)
@@ -58,37 +63,37 @@ class Case:
     # ---- series
 
     def one(self, role: str) -> Track | None:
-        """The series of a role, or of several the one that counts."""
+        """The series of a role; if there are several, the main one."""
         tag = self.reading.first(role)
         return self.tracks.get(tag) if tag is not None else None
 
     def every(self, role: str) -> list[Track]:
-        """All series of a role: levels, data sets, devices."""
+        """All series of a role: levels, datasets, devices."""
         return [self.tracks[tag] for tag in self.reading.tags.get(role, ()) if tag in self.tracks]
 
     def need(self, role: str, *, points: int = 1) -> Track:
-        """The series of a role that the detector reads, with at least so many points, or TooShort."""
+        """The series of a role that the detector reads. TooShort if it has fewer points."""
         track = self.one(role)
         assert track is not None, f"{role} is not among the roles the detector says it reads"
-        # Where more than one is wanted, they are to be computed with.
+        # If more than one is needed, they will be used in calculations.
         there = len(track) if points == 1 else track.finite_count
         if there < points:
-            raise TooShort(f"{track.tag!r} has {there} of the {points} points this needs")
+            raise TooShort(f"{track.tag!r} has {there} of {points} points needed")
         return track
 
     def limit(self, slug: str, name: str) -> float:
-        """A number of the profile's for a finding."""
+        """A threshold of a finding, from the profile."""
         return self.profile.limit(slug, name)
 
     def departure(self, role: str) -> Departure | None:
-        """Where the series of a role leaves the band of earlier runs; None where it stays, or where none were named."""
+        """Where the series of a role leaves the range of earlier runs; None if it stays inside or there are none."""
         return self.earlier.departure(self, role) if self.earlier is not None else None
 
     # ---- time
 
     @property
     def steps(self) -> tuple[int, int] | None:
-        """The first and the last step of any series; None where there are no points."""
+        """The first and last step of all series; None if there are no points."""
         some = [track for track in self.tracks.values() if track.first_step is not None]
         if not some:
             return None
@@ -98,24 +103,28 @@ class Case:
 
     @property
     def planned_steps(self) -> int | None:
-        """How many steps the training is to take, where the configuration says so."""
+        """The number of planned steps, if the config says so."""
         return self.context.planned_steps
 
     def progress(self, step: int) -> float | None:
-        """The share of the planned training that is done at a step."""
+        """The share of the planned training completed at a step."""
         planned = self.planned_steps
         return None if not planned else min(1.0, step / planned)
 
     @property
     def finished(self) -> bool:
-        """Whether the run is over, as far as the log says."""
+        """Whether the run has ended, as far as the log shows."""
         if self.context.status is not None:
             return self.context.status != "running"
         return self.now is None
 
+    def patient(self, points: float) -> float:
+        """How many points it takes to say that nothing happens: more while the run goes on, as it still may."""
+        return points if self.finished else max(_PATIENCE_POINTS, points)
+
     @property
     def warm_up_step(self) -> int:
-        """The step after which change and trend tests may speak: the learning rate has stopped rising."""
+        """The step after which change and trend tests apply: the learning rate has stopped rising."""
         if self._warm_up is None:
             self._warm_up = self._find_warm_up()
         return self._warm_up
@@ -132,14 +141,14 @@ class Case:
             top = values.max() if len(values) else 0.0
             if top > 0 and values[0] < 0.95 * top:
                 reached = int(steps[int(np.argmax(values >= 0.95 * top))])
-                # A rate that rises all along is no warm-up; other findings tell of it.
+                # A rate that keeps rising is not a warm-up; other findings report it.
                 if reached <= first + 0.25 * (last - first):
                     found = max(found, reached)
         return found
 
     @property
     def events(self) -> list[Event]:
-        """What may explain changes: resumes, declared changes, jumps of schedules."""
+        """What may explain changes: resumes, declared changes, schedule changes."""
         if self._events is None:
             found = [Event(int(step), "the run was resumed", declared=False) for step in self.restarts]
             found += [Event(step, what, declared=True) for step, what in self.context.declared_changes]
@@ -155,7 +164,7 @@ class Case:
         near = [e for e in self.events if e.declared and step - within_steps <= e.step <= last]
         return near[-1] if near else None
 
-    # ---- saying
+    # ---- reporting
 
     def finding(
         self,
@@ -168,7 +177,7 @@ class Case:
         last_step: int | None = None,
         evidence: Sequence[Evidence] = (),
     ) -> Finding:
-        """A finding about a series, up to its last point where no end is given."""
+        """A finding about a series. It lasts to the last point if no end is given."""
         tag = track if isinstance(track, str) else track.tag
         about = self.tracks.get(tag)
         span = self.steps or (0, 0)
@@ -180,7 +189,7 @@ class Case:
 
 
 def window_points(count: int) -> int:
-    """The width of windows in points for a series of so many."""
+    """The window width in points for a series with `count` points."""
     return int(min(128, max(16, count // 8)))
 
 

@@ -1,4 +1,4 @@
-"""Context: what a run's configuration says that curves alone cannot: optimizer, plan, clipping, vocabulary."""
+"""Context: what the run's config says and curves cannot: optimizer, plan, clipping, vocabulary."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# Names of one setting in the wild, the commonest first. Looked up without signs and capitals, at any depth.
+from pulseboard.core.config import flatten
+
+# Common names of each setting, most common first. Matched without punctuation and case, at any depth.
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "optimizer": ("optimizer", "optimizername", "optim", "optimizerclass", "opt", "optimtype", "watchoptimizer"),
     "planned_steps": ("maxsteps", "totalsteps", "numsteps", "trainsteps", "maxiters", "numtrainingsteps", "steps"),
@@ -33,7 +35,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "diffusion_target": ("predictiontype", "parameterization", "predtype", "predictiontarget", "objective"),
 }
 
-# What a diffusion model is to say, as libraries name it.
+# What a diffusion model predicts, as libraries name it.
 _TARGETS: Mapping[str, tuple[str, ...]] = {
     "noise": ("epsilon", "eps", "noise", "prednoise", "predeps", "predepsilon"),
     "data": ("sample", "x0", "xstart", "predx0", "predxstart", "start"),
@@ -45,15 +47,15 @@ _ADAPTIVE = ("adam", "lamb", "lion", "rmsprop", "adagrad", "adafactor", "shampoo
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is known of how a run was set up. None: nobody said."""
+    """What is known about how a run was set up. None means unknown."""
 
     config: Mapping[str, Any] = field(default_factory=dict)  # flat, as given
     optimizer: str | None = None  # as given, lower case
     planned_steps: int | None = None
     warmup_steps: int | None = None
     clip_norm: float | None = None
-    choices: int | None = None  # vocabulary or classes: ln of it is the loss of a guess
-    entropy: float | None = None  # of labels or tokens, in nats: the loss of a guess that knows their frequencies
+    choices: int | None = None  # vocabulary size or classes: its log is the loss of random guessing
+    entropy: float | None = None  # of labels or tokens, in nats: the loss of guessing by frequency
     dropout: float | None = None
     weight_decay: float | None = None
     precision: str | None = None
@@ -66,26 +68,26 @@ class Context:
     hierarchy_weights: tuple[float, ...] | None = None
     memory_limit_gb: float | None = None
     diffusion_target: str | None = None  # noise, data or velocity
-    declared_changes: tuple[tuple[int, str], ...] = ()  # (step, what), as the config's declared_changes has them
+    declared_changes: tuple[tuple[int, str], ...] = ()  # (step, what), from the config's declared_changes
     status: str | None = None  # of a recorded run: running, finished, failed, killed
     heartbeat: float | None = None  # when a running run was last heard of, seconds since 1970
 
     @property
     def adaptive(self) -> bool | None:
-        """Whether the optimizer divides gradients by their own size, as Adam does. None: not known."""
+        """Whether the optimizer normalizes gradients, like Adam. None means unknown."""
         if self.optimizer is None:
             return None
         return any(name in self.optimizer for name in _ADAPTIVE)
 
     @property
     def guess_loss(self) -> float | None:
-        """The cross-entropy of a guess without any knowledge."""
+        """The cross-entropy of random guessing."""
         return math.log(self.choices) if self.choices and self.choices > 1 else None
 
     @classmethod
     def of(cls, config: Mapping[str, Any], **more: Any) -> Context:
-        """From a configuration of any shape."""
-        flat = dict(_flat(config))
+        """From a config of any shape."""
+        flat = dict(_settings(config))
         processes = more.pop("world_size", None)
         known: dict[str, Any] = {}
         for name, spellings in _NAMES.items():
@@ -120,12 +122,9 @@ class Context:
         )
 
 
-def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    for key, value in config.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{name}.")
-        elif isinstance(value, bool | int | float | str):
+def _settings(config: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    for name, value in flatten(config):
+        if isinstance(value, bool | int | float | str):
             yield name, value
         elif isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
             yield name, ", ".join(value)
@@ -153,8 +152,8 @@ def _plain(key: str) -> str:
 
 
 def _target(value: Any) -> str | None:
-    said = _plain(str(value))
-    return next((target for target, names in _TARGETS.items() if said in names), None)
+    given = _plain(str(value))
+    return next((target for target, names in _TARGETS.items() if given in names), None)
 
 
 def _number(value: Any) -> float | None:

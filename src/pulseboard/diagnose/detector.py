@@ -1,4 +1,4 @@
-"""Detectors: each a file in `detectors/`, a case in and findings out."""
+"""Detectors: one file each in `detectors/<family>/`, from a case to findings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 import importlib.metadata
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeVar
@@ -17,17 +17,17 @@ from pulseboard.core.errors import PulseboardError
 from pulseboard.core.finding import SEVERITIES, Finding, NotChecked
 from pulseboard.diagnose import detectors
 from pulseboard.diagnose.case import Case, TooShort
-from pulseboard.diagnose.roles import BY_NAME
+from pulseboard.diagnose.roles.resolve import BY_NAME
 
 Detect = Callable[[Case], Iterable[Finding]]
 Declared = TypeVar("Declared", bound=Detect)
 
-# What a detector may need of the configuration, in words, and how to say it.
+# What a detector may need from the config: in words, and how to provide it.
 CONTEXT = {
     "choices": ("the size of the vocabulary or the number of classes", 'pb.init(config={"vocab_size": n})'),
     "entropy": ("the entropy of the labels or tokens", 'pb.init(config={"unigram_entropy": nats})'),
-    "planned_steps": ("how many steps are planned", 'pb.init(config={"max_steps": n})'),
-    "optimizer": ("which optimizer is used", "pb.watch(model, optimizer)"),
+    "planned_steps": ("the number of planned steps", 'pb.init(config={"max_steps": n})'),
+    "optimizer": ("the optimizer", "pb.watch(model, optimizer)"),
     "clip_norm": ("the clipping threshold", 'pb.init(config={"clip_norm": 1.0})'),
     "experts": ("the number of experts", 'pb.init(config={"num_experts": n})'),
 }
@@ -37,22 +37,26 @@ CONTEXT = {
 class Detector:
     """One declared detector."""
 
-    id: str  # the slug of its findings
-    reads: tuple[str, ...]  # roles it needs; "a|b": one of them is enough; "histograms", "ranks": those
-    needs: tuple[
-        str, ...
-    ]  # what it needs of the configuration (see CONTEXT); "a|b": or the role b; "earlier": earlier runs
+    id: str  # the slug of its finding
+    reads: tuple[str, ...]  # roles it needs; "a|b": either is enough; also "histograms" and "ranks"
+    needs: tuple[str, ...]  # what it needs from the config (see CONTEXT); "a|b": or the role b; "earlier": earlier runs
     detect: Detect
     file: str
 
 
+# What a detector may read besides roles: what to say if it is missing, and how to log it.
+_SOURCES = {
+    "histograms": ("no histograms are logged", "pb.watch(model, optimizer, histogram_interval=1000)"),
+    "ranks": ("only one rank is logged", ""),
+    "any": ("no scalars are logged", 'run.log({"train/loss": loss}, step=step)'),
+}
 FAILED = "the detector itself failed"
 
 _known: dict[str, Detector] = {}
 
 
 def detector(*, id: str, reads: Iterable[str] | str, needs: Iterable[str] = ()) -> Callable[[Declared], Declared]:
-    """Declare a function of a case as the detector of the finding `id`."""
+    """Declare a function as the detector of the finding `id`."""
 
     def declare(detect: Declared) -> Declared:
         file = inspect.getsourcefile(detect) or "?"
@@ -67,26 +71,26 @@ def detector(*, id: str, reads: Iterable[str] | str, needs: Iterable[str] = ()) 
 
 @lru_cache(maxsize=1)
 def all_detectors() -> dict[str, Detector]:
-    """Every detector by its slug: ours, and those that installed packages offer as `pulseboard.detectors`."""
-    for module in pkgutil.iter_modules(detectors.__path__):
-        importlib.import_module(f"{detectors.__name__}.{module.name}")
+    """Every detector by slug: ours, and those of installed packages (entry point `pulseboard.detectors`)."""
+    for module in pkgutil.walk_packages(detectors.__path__, f"{detectors.__name__}."):
+        importlib.import_module(module.name)
     for point in importlib.metadata.entry_points(group="pulseboard.detectors"):
         point.load()
     return dict(sorted(_known.items()))
 
 
 @dataclass(slots=True)
-class Sightings:
-    """What the detectors saw: findings, what is surely absent, and what could not be looked for."""
+class DetectionResults:
+    """What the detectors found, what is known to be absent, and what could not be checked."""
 
     findings: list[Finding] = field(default_factory=list)
     absent: set[str] = field(default_factory=set)
     not_checked: list[NotChecked] = field(default_factory=list)
 
 
-def run_detectors(case: Case, chosen: Iterable[Detector] | None = None) -> Sightings:
-    """Every detector on one case. Findings come the gravest first, then by step."""
-    seen = Sightings()
+def run_detectors(case: Case, chosen: Iterable[Detector] | None = None) -> DetectionResults:
+    """Run every detector on one case. Findings are sorted by severity, then by step."""
+    seen = DetectionResults()
     for one in all_detectors().values() if chosen is None else chosen:
         missing = _missing(one, case)
         if missing is not None:
@@ -98,7 +102,7 @@ def run_detectors(case: Case, chosen: Iterable[Detector] | None = None) -> Sight
         except TooShort as reason:
             seen.not_checked.append(NotChecked(one.id, f"too few points yet: {reason}", ""))
             continue
-        except Exception as error:  # one detector's mistake must not cost the others' findings
+        except Exception as error:  # one failing detector must not affect the others
             seen.not_checked.append(NotChecked(one.id, f"{FAILED} ({type(error).__name__}: {error})", ""))
             continue
         seen.findings.extend(found)
@@ -109,7 +113,7 @@ def run_detectors(case: Case, chosen: Iterable[Detector] | None = None) -> Sight
     return seen
 
 
-# Kinds of metrics that most trainings rightly do not have.
+# Kinds of metrics that most trainings do not have.
 _SPECIAL = frozenset(
     {"moe", "ema", "mask", "prediction", "collapse", "target", "gpu", "rank", "ranks", "rl", "amp", "sol"}
 )
@@ -117,7 +121,7 @@ _SPECIAL_ROLES = frozenset({"loss.quantiles", "loss.contribution", "loss.relativ
 
 
 def _foreign_to(case: Case, slug: str) -> bool:
-    """Whether a finding is about a kind of training that this one is not: told after those it could have."""
+    """Whether a finding is about a different kind of training. Those are listed last."""
     known = all_detectors().get(slug)
     if known is None:
         return False
@@ -129,7 +133,7 @@ def _foreign_to(case: Case, slug: str) -> bool:
 
 
 def _bounded(finding: Finding, case: Case) -> Finding | None:
-    """The finding, no graver than the profile allows; None where the profile turns it off."""
+    """The finding, at most as severe as the profile allows; None if the profile turns it off."""
     most = case.profile.severities.get(finding.slug)
     if most == "off":
         return None
@@ -145,18 +149,18 @@ def _missing(one: Detector, case: Case) -> NotChecked | None:
             role = BY_NAME.get(names[0])
             if role is not None:
                 return NotChecked(one.id, f"no tag was read as {names[0]} ({role.meaning})", role.log)
-            what = {"histograms": "no histograms are logged", "ranks": "only one rank is logged"}[names[0]]
-            advice = {"histograms": "pb.watch(model, optimizer, histogram_interval=1000)", "ranks": ""}[names[0]]
-            return NotChecked(one.id, what, advice)
+            return NotChecked(one.id, *_SOURCES[names[0]])
     for wanted in one.needs:
         name, *instead = wanted.split("|")
         if getattr(case.context, name) is None and not any(_there(other, case) for other in instead):
             what, how = CONTEXT[name]
-            return NotChecked(one.id, f"the run's configuration does not say {what}", how)
+            return NotChecked(one.id, f"the config does not contain {what}", how)
     return None
 
 
 def _there(name: str, case: Case) -> bool:
+    if name == "any":
+        return any(len(track) for track in case.tracks.values())
     if name == "histograms":
         return bool(case.histograms)
     if name == "ranks":
@@ -165,8 +169,3 @@ def _there(name: str, case: Case) -> bool:
         return case.earlier is not None
     track = case.one(name)
     return track is not None and len(track) > 0
-
-
-def tags_of(findings: Iterable[Finding]) -> Iterator[str]:
-    """The tags that findings are about."""
-    yield from dict.fromkeys(finding.metric for finding in findings)

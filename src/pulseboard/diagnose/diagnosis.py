@@ -1,4 +1,4 @@
-"""Diagnosis: a log in, a report for each training out."""
+"""Diagnosis: reads a log and reports on each training in it."""
 
 from __future__ import annotations
 
@@ -12,29 +12,32 @@ from pulseboard.core.errors import PulseboardError
 from pulseboard.core.finding import SEVERITIES, Finding, RunReport, report_dict
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.cases import Training, case_of, trainings
-from pulseboard.diagnose.causes import Surroundings, rank_causes
 from pulseboard.diagnose.detector import run_detectors
 from pulseboard.diagnose.earlier import LEAST_RUNS, Earlier
-from pulseboard.diagnose.followers import followers_below
+from pulseboard.diagnose.facts.fact import all_facts
+from pulseboard.diagnose.facts.signs import signs
 from pulseboard.diagnose.guide import advice
-from pulseboard.read.every_run import EveryRun, any_runs
-from pulseboard.read.log import Log
+from pulseboard.diagnose.judge.causes import CauseConditions, rank_causes
+from pulseboard.diagnose.judge.coverage import coverage_of, judged
+from pulseboard.diagnose.judge.followers import followers_below
+from pulseboard.diagnose.judge.incidents import incidents_of
+from pulseboard.read.runs import Runs, read
 
 Against = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-# Enough for a drawing in a report.
+# Enough to draw a curve in a report.
 _CURVE_POINTS = 256
 
 
 class Diagnosis(tuple[RunReport, ...]):
-    """The reports of a log, by the names of its runs."""
+    """The reports on the runs of a log, by run name."""
 
     __slots__ = ()
 
     @property
     def status(self) -> str:
-        """The gravest status among the runs."""
-        order = ("ok", *SEVERITIES)
+        """The worst status among the runs."""
+        order = ("ok", "unknown", *SEVERITIES)
         return max((report.status for report in self), key=order.index, default="ok")
 
     def to_dict(self) -> dict[str, Any]:
@@ -42,12 +45,12 @@ class Diagnosis(tuple[RunReport, ...]):
         return report_dict(self)
 
     def __getitem__(self, key: Any) -> Any:
-        """A report by its place, or by the name of its run."""
+        """A report by its position or by the name of its run."""
         if isinstance(key, str):
             for report in self:
                 if report.run == key:
                     return report
-            raise KeyError(f"There is no report of a run {key!r}; there are {', '.join(r.run for r in self)}.")
+            raise KeyError(f"No report on a run {key!r}. Runs: {', '.join(r.run for r in self)}.")
         return super().__getitem__(key)
 
     def __str__(self) -> str:
@@ -57,20 +60,20 @@ class Diagnosis(tuple[RunReport, ...]):
 
 
 def diagnose(
-    *paths: str | os.PathLike[str] | Log | EveryRun,
+    *paths: str | os.PathLike[str] | Runs,
     profile: str | None = None,
     roles: Mapping[str, str] | None = None,
     runs: Iterable[str] | None = None,
     against: Against | Earlier | None = None,
     watching: bool = False,
 ) -> Diagnosis:
-    """Say what is wrong with every training below the paths.
+    """Report what is wrong with every training below the paths.
 
-    `profile` names a shipped profile or a file, `roles` says which tag has which role, `runs` picks runs by name.
-    `against` is one path or more to earlier runs of this task that went well: where curves leave their band is told.
+    `profile` is a shipped profile or a file, `roles` assigns tags to roles, `runs` selects runs by name.
+    `against` is one or more paths to known-good runs of the task: curves that leave their range are reported.
     """
     earlier = against if isinstance(against, Earlier) or against is None else earlier_runs(against, roles=roles)
-    logs = [path if isinstance(path, Log | EveryRun) else any_runs(path) for path in paths]
+    logs = [path if isinstance(path, Runs) else read(path) for path in paths]
     chosen = set(runs) if runs is not None else None
     found = []
     for log in logs:
@@ -83,13 +86,13 @@ def diagnose(
 
 
 def earlier_runs(paths: Against, *, roles: Mapping[str, str] | None = None) -> Earlier:
-    """Earlier runs, as `diagnose` takes them. PulseboardError where they are too few for a band."""
+    """Earlier runs for `diagnose`. PulseboardError if they are too few."""
     several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    cases = [case_of(training, roles=roles) for path in several for training in trainings(any_runs(path))]
+    cases = [case_of(training, roles=roles) for path in several for training in trainings(read(path))]
     if len(cases) < LEAST_RUNS:
         where = ", ".join(map(str, several))
         raise PulseboardError(
-            f"There are {len(cases)} runs below {where}, and a band takes {LEAST_RUNS}. Name more earlier runs."
+            f"Found {len(cases)} runs below {where}, but comparing needs {LEAST_RUNS}. Add more known-good runs."
         )
     return Earlier(cases)
 
@@ -102,7 +105,7 @@ def report_on_training(
     earlier: Earlier | None = None,
     watching: bool = False,
 ) -> RunReport:
-    """The report on one training. Silence counts only while watching, or where the run says that it is running."""
+    """The report on one training. A stall counts only while watching, or if the run says that it is running."""
     case = case_of(training, profile=profile, roles=roles)
     case.earlier = earlier
     if watching or case.context.status == "running":
@@ -111,21 +114,33 @@ def report_on_training(
 
 
 def report_on(case: Case) -> RunReport:
-    """The report on one case: the same for the same case, whenever it is asked for."""
+    """The report on one case. The same case always gives the same report."""
     seen = run_detectors(case)
-    findings = tuple(_advised(finding) for finding in seen.findings)
-    causes, next_check = rank_causes(findings, seen.absent, Surroundings.of(case, findings))
+    raw = tuple(_advised(finding) for finding in seen.findings)
+    findings = followers_below(raw, case)
+    causes, next_check = rank_causes(raw, seen.absent, CauseConditions.of(case, raw), signs(case))
+    if not any(finding.severity != "info" for finding in findings):
+        next_check = None
+    reading = case.reading
     return RunReport(
         run=case.name,
         path=case.path,
         steps=case.steps,
         profile=case.profile.name,
-        roles={role: tags[0] for role, tags in case.reading.tags.items() if tags},
-        findings=followers_below(findings, case),
+        roles={role: tags[0] for role, tags in reading.tags.items() if tags},
+        findings=findings,
         causes=causes,
         next_check=next_check,
         not_checked=tuple(seen.not_checked),
-        doubtful=case.reading.doubtful,
+        doubtful=reading.doubtful,
+        incidents=incidents_of(findings, case, causes, next_check),
+        coverage=coverage_of(seen),
+        judged=judged(case),
+        facts={name: establish(case).to_dict() for name, establish in all_facts().items()},
+        readings=tuple(
+            {"tag": one.tag, "role": one.role, "sure": one.sure, "why": one.why} for one in reading.readings
+        ),
+        unread=reading.unread,
         curves=_curves(case, findings),
     )
 
@@ -141,6 +156,6 @@ def _curves(case: Case, findings: Iterable[Finding]) -> dict[str, tuple[list[int
 
 
 def _advised(finding: Finding) -> Finding:
-    """The finding with what its guide says about causes, checks and fixes."""
+    """The finding with the causes, checks and fixes from its page."""
     causes, checks, fixes = advice(finding.slug)
     return replace(finding, causes=causes, checks=checks, fixes=fixes)

@@ -1,4 +1,4 @@
-"""Earlier runs of the same task, which the user declares: where their curves lie, a good run's lie too."""
+"""Known-good earlier runs of the same task: a good run's curves stay within their range."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pulseboard.diagnose.statistics.band import Band, Departure, band_of, departure
+from pulseboard.diagnose.stats.band import Band, Departure, band_of, departure
 
 if TYPE_CHECKING:
     from pulseboard.diagnose.case import Case
-    from pulseboard.diagnose.statistics.band import Floats
+    from pulseboard.diagnose.stats.band import Floats
     from pulseboard.diagnose.track import Track
 
 LEAST_RUNS = 3
 
 
 class Earlier:
-    """Bands of some cases, made when they are asked for."""
+    """The ranges of several cases, computed on demand."""
 
     def __init__(self, cases: Sequence[Case]) -> None:
         self.cases = tuple(cases)
         self._bands: dict[tuple[str, str, bool], Band | None] = {}
 
     def departure(self, case: Case, role: str) -> Departure | None:
-        """Where a case's curve of a role leaves the band for long enough; in steps. None where it stays."""
+        """Where a case's curve leaves the range for long enough, in steps. None if it stays inside."""
         track = case.one(role)
-        others = [one for one in self.cases if one.path != case.path]  # a run is not held against itself
+        others = [one for one in self.cases if one.path != case.path]  # a run is not compared with itself
         if track is None or len(others) < LEAST_RUNS:
             return None
         by_samples = all(_samples_a_step(one) is not None for one in (case, *others))

@@ -1,4 +1,4 @@
-"""Episodes of the training loss: where it left its own level upwards, and how that ended."""
+"""Episodes of the training loss: where it rose above its own level, and how that ended."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pulseboard.diagnose.case import Case, Event, window_points
-from pulseboard.diagnose.statistics.noise import noise_scale
+from pulseboard.diagnose.stats.noise import noise_scale
 from pulseboard.diagnose.track import Alarm, Change, Track
 
 EVERY_POINT = Change()
@@ -16,23 +16,23 @@ SIXTEEN = Change(block=16)
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One stretch in which the loss stood above its level."""
+    """One range of steps in which the loss was above its level."""
 
     alarm: Alarm
     slow: bool  # only means of sixteen points show it
     rise: float  # of the peak above the level before
     lasting: float  # of the last value above the level before
     explained: Event | None  # a declared change just before
-    clear: float  # how far a quarter of it stands above the points before, in their standard deviations
+    clear: float  # how far a quarter of it is above the points before, in their standard deviations
 
     @property
     def returned(self) -> bool | None:
-        """Whether the loss came back to its level; None: the run ended, or is, in the episode."""
+        """Whether the loss came back to its level; None if the run is still in the episode or ended in it."""
         return self.alarm.returned
 
 
 def episodes(case: Case, track: Track) -> list[Episode]:
-    """The loss's episodes after warm-up. One that both tests see is told once, as the finer test saw it."""
+    """The loss's episodes after warm-up. One that both tests see is reported once, by the finer test."""
     if not track.carries(EVERY_POINT):
         return []
     stride = stride_steps(track)
@@ -43,7 +43,7 @@ def episodes(case: Case, track: Track) -> list[Episode]:
     for alarm, slow in [(a, False) for a in fine] + [(a, True) for a in coarse]:
         if slow and any(_overlap(alarm, other, 16 * stride) for other in fine):
             continue
-        # After a sudden fall the test expects more of it, and takes a loss that stands still for a rise.
+        # After a sudden fall the test expects more of it, and mistakes a constant loss for a rise.
         if alarm.peak <= max(alarm.level, _just_before(track, alarm.first_step)):
             continue
         found.append(
@@ -52,7 +52,7 @@ def episodes(case: Case, track: Track) -> list[Episode]:
                 slow,
                 rise=alarm.peak - alarm.level,
                 lasting=alarm.last - alarm.level,
-                # A change test dates the beginning of a steep rise a little early.
+                # The change test places the start of a steep rise a little early.
                 explained=case.explained_by(alarm.first_step, within_steps=near, until=alarm.peak_step),
                 clear=clear_of_noise(track, alarm),
             )
@@ -68,7 +68,7 @@ def stride_steps(track: Track) -> float:
 
 
 def points_since(track: Track, step: int) -> int:
-    """About how many points lie at or after a step."""
+    """About how many points are at or after a step."""
     return 0 if track.last_step is None else int((track.last_step - step) / stride_steps(track)) + 1
 
 
@@ -80,7 +80,7 @@ def _just_before(track: Track, step: int) -> float:
 
 
 def clear_of_noise(track: Track, alarm: Alarm) -> float:
-    """How far a quarter of an episode stands above the points before it, in standard deviations of single points."""
+    """How far a quarter of an episode is above the points before it, in standard deviations of single points."""
     steps, values = track.points()
     first = int(np.searchsorted(steps, alarm.first_step))
     end = len(steps) if alarm.end_step is None else int(np.searchsorted(steps, alarm.end_step, "right"))

@@ -1,9 +1,10 @@
-"""Guides: a page a finding, the same for `explain`, the page's cards and the documents."""
+"""Guides: one page per finding, next to its detector; used by `explain`, the dashboard and the docs."""
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -20,7 +21,7 @@ SECTIONS = ("What it sees", "Why it matters", "Look first", "What to try", "When
 
 
 class NoGuide(PulseboardError, KeyError):
-    """A page was asked for that nobody has written."""
+    """There is no page for this finding."""
 
     __str__ = Exception.__str__
 
@@ -33,11 +34,11 @@ class Guide:
     title: str
     summary: str  # the sentence below the title
     sections: dict[str, str]
-    front: dict[str, Any]  # causes, tapes, role: what stands between the +++ lines
+    front: dict[str, Any]  # causes, tapes, limits: the front matter between the +++ lines
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """Likely causes, the likeliest first."""
+        """Likely causes, most likely first."""
         return tuple(self.front.get("causes", ()))
 
     @property
@@ -64,17 +65,35 @@ class Guide:
         return "\n\n".join(parts) + "\n"
 
 
+@lru_cache(maxsize=1)
+def guide_files() -> Mapping[str, Any]:
+    """The page of each finding, by slug: `detectors/<family>/<finding>.md`."""
+    families = resources.files("pulseboard.diagnose").joinpath("detectors").iterdir()
+    pages = [file for family in families if family.is_dir() for file in family.iterdir() if file.name.endswith(".md")]
+    return {slug_of(file.name): file for file in sorted(pages, key=lambda file: slug_of(file.name))}
+
+
+def slug_of(file_name: str) -> str:
+    """`loss_spike.md` is the page of `loss-spike`."""
+    return file_name.rpartition(".")[0].replace("_", "-")
+
+
 def guide_slugs() -> list[str]:
-    """The slugs that have a page."""
-    names = (file.name for file in resources.files("pulseboard.diagnose").joinpath("guides").iterdir())
-    return sorted(name.removesuffix(".md") for name in names if name.endswith(".md"))
+    """The slugs of all findings that have a page."""
+    return list(guide_files())
+
+
+@lru_cache(maxsize=1)
+def default_limits() -> Mapping[str, Mapping[str, float]]:
+    """The limits of every finding, from the `[limits]` of its page. Profiles override them."""
+    return {slug: guide(slug).front.get("limits", {}) for slug in guide_slugs()}
 
 
 @lru_cache(maxsize=256)
 def guide(slug: str) -> Guide:
     """The page of a finding."""
-    file = resources.files("pulseboard.diagnose").joinpath("guides", f"{slug}.md")
-    if not re.fullmatch(r"[a-z0-9-]+", slug) or not file.is_file():
+    file = guide_files().get(slug)
+    if file is None:
         import difflib
 
         near = difflib.get_close_matches(slug, guide_slugs(), n=3, cutoff=0.4)
@@ -96,7 +115,7 @@ def parse_guide(text: str, *, slug: str) -> Guide:
 
 @lru_cache(maxsize=256)
 def advice(slug: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """(causes, checks, fixes) of a finding; empty for one without a page, as another package's may be."""
+    """(causes, checks, fixes) of a finding; empty if it has no page, which may be the case for other packages."""
     try:
         page = guide(slug)
     except NoGuide:
@@ -106,13 +125,13 @@ def advice(slug: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]
 
 @lru_cache(maxsize=1024)
 def brings(slug: str, metric: str) -> frozenset[str]:
-    """The findings that follow from this one in this metric: `brings` of its page, some as "slug@part of the tag"."""
+    """The findings that follow from this one in this metric: `brings` on its page, or "slug@part of the tag"."""
     try:
         page = guide(slug)
     except NoGuide:
         return frozenset()
-    said = [entry.partition("@") for entry in page.front.get("brings", ())]
-    return frozenset(name for name, _, part in said if part in metric)
+    entries = [entry.partition("@") for entry in page.front.get("brings", ())]
+    return frozenset(name for name, _, part in entries if part in metric)
 
 
 def _items(text: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What histograms of weights and gradients tell that scalars do not."""
+"""What histograms of weights and gradients show that scalars do not."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from pulseboard.core.values import Histogram
+from pulseboard.core.histogram import Histogram
 from pulseboard.diagnose.case import Case
-from pulseboard.diagnose.roles import words_of
+from pulseboard.diagnose.roles.words import words_of
 
 _WEIGHTS = frozenset({"parameters", "parameter", "weights", "weight", "params"})
 _GRADIENTS = frozenset({"gradients", "gradient", "grad", "grads"})
@@ -41,7 +41,7 @@ def same(a: Histogram, b: Histogram) -> bool:
 
 
 def root_mean_square(histogram: Histogram) -> float:
-    """The size of a typical value; NaN where nothing was counted."""
+    """The size of a typical value; NaN if the histogram is empty."""
     if histogram.num and histogram.sum_squares is not None:
         return math.sqrt(max(0.0, histogram.sum_squares / histogram.num))
     total = float(histogram.counts.sum())
@@ -52,7 +52,7 @@ def root_mean_square(histogram: Histogram) -> float:
 
 
 def humps(histogram: Histogram) -> int:
-    """How many separate humps a histogram has: 2 where the counts fall far between two high parts."""
+    """How many separate modes a histogram has: 2 if the counts drop far between two peaks."""
     counts = histogram.counts
     if len(counts) < 8 or counts.sum() < 100:
         return 1

@@ -1,4 +1,4 @@
-"""Profiles: what one training system's guide says: limits, expected ranges, meanings, patterns. One TOML file each."""
+"""Profiles: what one training system's guide says: thresholds, ranges, meanings, patterns. One TOML file each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from pulseboard.core.errors import PulseboardError
 from pulseboard.core.finding import SEVERITIES, Severity
-from pulseboard.diagnose.roles import BY_NAME
+from pulseboard.diagnose.guide import default_limits
+from pulseboard.diagnose.roles.resolve import BY_NAME
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -21,7 +22,7 @@ else:
     import tomli as tomllib
 
 GENERAL = "general"
-# A vocabulary is padded or cut a little from one training to the next.
+# Vocabularies are padded or trimmed a little from one training to the next.
 _ABOUT = 0.2
 _KEYS = (
     "name",
@@ -39,7 +40,7 @@ _KEYS = (
 
 
 class BadProfile(PulseboardError, ValueError):
-    """A profile that cannot be used; the message says where it is wrong."""
+    """An invalid profile; the message says where the mistake is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,13 @@ class Expected:
     progress: float  # share of the training, 0 to 1
     low: float
     high: float
-    value: float | None = None  # what the guide's own run had there
+    value: float | None = None  # the value in the guide's own run
     step: int | None = None  # and at which of its steps
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
-    """What a guide says of one tag."""
+class ProfileMetric:
+    """What a guide says about one tag."""
 
     tag: str  # {i}, {name} and * stand for anything
     meaning: str = ""
@@ -75,15 +76,15 @@ class Metric:
     bands: tuple[Band, ...] = ()
     stages: tuple[Expected, ...] = ()
     every: str = ""  # how often to log it, in the guide's terms
-    choices: int | None = None  # the vocabulary that the stages are of
-    dimension: int | None = None  # the size of the embedding that bands and stages are of
+    choices: int | None = None  # the vocabulary size that the stages apply to
+    dimension: int | None = None  # the embedding size that bands and stages apply to
 
     def matches(self, tag: str) -> bool:
-        """Whether this is about the tag."""
+        """Whether this applies to the tag."""
         return _pattern(self.tag).fullmatch(tag) is not None
 
-    def fitted(self, *, choices: int | None, dimension: int | None) -> Metric:
-        """As far as it holds for a run with this vocabulary and this embedding; None: nobody said.
+    def fitted(self, *, choices: int | None, dimension: int | None) -> ProfileMetric:
+        """What applies to a run with this vocabulary and embedding size; None means unknown.
 
         Stages of another vocabulary are left out. Numbers that grow with the embedding are scaled to the run's.
         """
@@ -99,7 +100,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern of curves that a guide knows, its likely cause and what to do."""
+    """A pattern of curves from a guide, its likely cause and what to do."""
 
     name: str
     when: tuple[str, ...] = ()  # findings that make it up
@@ -110,25 +111,25 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One profile, with what it takes over from the general one."""
+    """One profile, including what it inherits from the general one."""
 
     name: str
     title: str = ""
     recognised_by: tuple[str, ...] = ()  # tags that only this system logs
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    severities: Mapping[str, Severity | Literal["off"]] = field(default_factory=dict)  # slug -> the gravest it may be
-    metrics: tuple[Metric, ...] = ()
+    severities: Mapping[str, Severity | Literal["off"]] = field(default_factory=dict)  # slug -> its highest severity
+    metrics: tuple[ProfileMetric, ...] = ()
     patterns: tuple[Pattern, ...] = ()
     flow: tuple[Mapping[str, Any], ...] = ()  # the decision flow: question, checks, action
     advice: tuple[str, ...] = ()
-    roles: Mapping[str, str] = field(default_factory=dict)  # role -> tag, as the user says
+    roles: Mapping[str, str] = field(default_factory=dict)  # role -> tag, set by the user
 
     def limit(self, slug: str, name: str) -> float:
-        """One number of a finding's."""
+        """One threshold of a finding."""
         return float(self.limits[slug][name])
 
-    def metric(self, tag: str) -> Metric | None:
-        """What the guide says of a tag."""
+    def metric(self, tag: str) -> ProfileMetric | None:
+        """What the guide says about a tag."""
         return next((metric for metric in self.metrics if metric.matches(tag)), None)
 
 
@@ -146,12 +147,12 @@ def load_profile(name: str) -> Profile:
     path = Path(name).expanduser()
     if not path.exists():
         known = ", ".join(shipped())
-        raise BadProfile(f"There is no profile {name!r}, neither shipped ({known}) nor as a file. Check --profile.")
+        raise BadProfile(f"No profile {name!r}: neither a shipped one ({known}) nor a file. Check --profile.")
     return _from_text(path.read_text(encoding="utf-8"), where=str(path))
 
 
 def choose_profile(tags: Iterable[str]) -> Profile:
-    """The shipped profile that knows most of the tags by names that are its own; the general one where none does."""
+    """The shipped profile that recognizes most of the tags; the general one if none does."""
     tags = list(tags)
     best, most = load_profile(GENERAL), 0
     for name in shipped():
@@ -182,7 +183,7 @@ def _from_text(text: str, *, where: str) -> Profile:
     except tomllib.TOMLDecodeError as error:
         raise BadProfile(f"Not a TOML file: {error}. In {where}") from None
     base = table.get("extends", None if table.get("name") == GENERAL else GENERAL)
-    below = load_profile(base) if base else Profile(GENERAL)
+    below = load_profile(base) if base else Profile(GENERAL, limits=default_limits())
     try:
         _known(table, _KEYS, "There is no part {!r} of a profile", where)
         _known(table.get("roles", {}), BY_NAME, "There is no role {!r}", where)
@@ -193,7 +194,7 @@ def _from_text(text: str, *, where: str) -> Profile:
         for slug, most in table.get("severities", {}).items():
             if most not in ("off", *SEVERITIES):
                 wanted = ", ".join(("off", *SEVERITIES))
-                raise BadProfile(f"The gravest that {slug} may be is one of {wanted}, not {most!r}. {where}")
+                raise BadProfile(f"The highest severity of {slug} must be one of {wanted}, not {most!r}. {where}")
         for slug, numbers in table.get("limits", {}).items():
             unknown = set(numbers) - set(limits[slug]) if base and slug in limits else set()
             if unknown:
@@ -217,7 +218,7 @@ def _from_text(text: str, *, where: str) -> Profile:
         if isinstance(error, BadProfile):
             raise
         raise BadProfile(
-            f"The profile does not have the shape it should: {error}. See docs/diagnosis.md. {where}"
+            f"The profile has the wrong structure: {error}. See docs/guides/diagnosis.md. {where}"
         ) from None
 
 
@@ -226,9 +227,9 @@ def _names(limits: Mapping[str, float] | None) -> str:
 
 
 def _known(given: Iterable[str], allowed: Iterable[str], complaint: str, where: str, *, strict: bool = True) -> None:
-    """Refuse a name that nothing has, with the nearest that something has.
+    """Reject an unknown name and suggest the closest known ones.
 
-    Where it is not strict, only a name that is nearly another: findings may come from other packages.
+    If not strict, reject only names that are close to a known one: findings may come from other packages.
     """
     allowed = list(allowed)
     for name in given:
@@ -242,7 +243,7 @@ def _known(given: Iterable[str], allowed: Iterable[str], complaint: str, where: 
             raise BadProfile(f"{complaint.format(name)}.{hint} {where}")
 
 
-def _metric(table: Mapping[str, Any], where: str) -> Metric:
+def _metric(table: Mapping[str, Any], where: str) -> ProfileMetric:
     infinity = float("inf")
     if not isinstance(table.get("tag"), str):
         raise BadProfile(f'A metric needs a tag, as it is logged: tag = "train/loss". {where}')
@@ -266,7 +267,7 @@ def _metric(table: Mapping[str, Any], where: str) -> Metric:
         )
         for s in table.get("stage", ())
     )
-    return Metric(
+    return ProfileMetric(
         tag=str(table["tag"]),
         meaning=str(table.get("meaning", "")),
         expected=str(table.get("expected", "")),

@@ -1,13 +1,13 @@
-"""Tapes: curves written down in one line, so that a guide can carry the curve it is about and a test can play it.
+"""Tapes: curves written as one line of text, so that a guide can contain them and a test can play them.
 
-A tape is a row of pieces with spaces between, played one after the other:
+A tape is a sequence of pieces separated by spaces:
 
     1.4            one point
-    1.4x20         twenty points at 1.4; `nan`, `inf` and `-inf` may stand for the number
-    2.0-0.01x60    from 2.0 on, 0.01 less sixty times: 61 points. `+` rises, `*` multiplies
+    1.4x20         twenty points at 1.4; `nan`, `inf` and `-inf` are allowed
+    2.0-0.01x60    starts at 2.0 and falls by 0.01 sixty times: 61 points. `+` rises, `*` multiplies
     4.5>1.5x200    200 points from 4.5 towards 1.5, fast at first: 63 % of the way after a fifth of them
-    (1x9 5)x20     what stands in the brackets, twenty times
-    @10            from here on a point every 10 steps; every step where nothing is said. May stand before a piece
+    (1x9 5)x20     the pieces in parentheses, twenty times
+    @10            from here on a point every 10 steps; the default is every step. May precede a piece
     <50            the next point comes 50 steps back, as after a restart
 
 A piece may end in noise: `~0.02` of that standard deviation, `~5%` of that share of the value. The noise of a tag is
@@ -24,17 +24,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pulseboard.core.histogram import Histogram
 from pulseboard.core.series import Series
-from pulseboard.core.values import Histogram
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.context import Context
 from pulseboard.diagnose.profile import choose_profile, load_profile
-from pulseboard.diagnose.roles import changes_for, read_roles
+from pulseboard.diagnose.roles.resolve import changes_for, read_tracks
 from pulseboard.diagnose.track import Track
 
 Floats = NDArray[np.float64]
 
-FIRST_WALL_TIME = 1_700_000_000.0  # 2023-11-14: any moment will do, so long as it is the same one
+FIRST_WALL_TIME = 1_700_000_000.0  # 2023-11-14: any fixed time will do
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)"
 _PIECE = re.compile(
@@ -47,7 +47,7 @@ _TOKEN = re.compile(r"\s*(?:(?P<open>\()|\)x(?P<again>\d+)|@(?P<stride>\d+)|<(?P
 
 
 class BadTape(ValueError):
-    """A tape that cannot be played; the message says which part of it."""
+    """An invalid tape; the message says which part."""
 
 
 def tape(text: str, *, tag: str, noise_seed: int = 0) -> Series:
@@ -90,7 +90,7 @@ def case_from_tapes(
     """The case of a run with these curves, tag -> tape.
 
     `ranks` are the tapes of ranks 1, 2 and so on; rank 0 has the run's own. Each point of a histogram's tape is the
-    share of its values that are exactly 0. With `silence_secs` the run is watched live, and was last heard of then.
+    share of its values that are exactly 0. With `silence_secs` the run is watched live and has been silent that long.
     """
     series = {tag: tape(text, tag=tag) for tag, text in tapes.items()}
     tracks = {tag: Track.of(one, changes=changes_for(tag)) for tag, one in series.items()}
@@ -103,7 +103,7 @@ def case_from_tapes(
         name="tape",
         path="",
         tracks=tracks,
-        reading=read_roles({tag: len(track) for tag, track in tracks.items()}),
+        reading=read_tracks(tracks),
         profile=load_profile(profile) if profile else choose_profile(tracks),
         context=Context.of(config or {}),
         ranks=dict(enumerate([tracks, *others])),
@@ -117,7 +117,7 @@ def case_from_tapes(
 def case_of_guide(front: Mapping[str, Any], which: str) -> Case:
     """The case that a guide's front matter describes: `which` is "fires" or "quiet".
 
-    Beside the tapes a guide may give `config`, `ranks`, `histograms`, `restarts`, `silence_secs` and `profile`, for
+    Besides the tapes, a guide may give `config`, `ranks`, `histograms`, `restarts`, `silence_secs` and `profile`, for
     both cases or, as `fires_config` and so on, for one of them.
     """
     names = ("config", "ranks", "histograms", "restarts", "silence_secs", "profile")
@@ -126,15 +126,13 @@ def case_of_guide(front: Mapping[str, Any], which: str) -> Case:
 
 
 def _unrolled(text: str) -> list[tuple[str, str]]:
-    """The tokens of a tape in the order they are played, brackets written out."""
+    """The tokens of a tape in playing order, with parentheses expanded."""
     stack: list[list[tuple[str, str]]] = [[]]
     at = 0
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None or (found["again"] and len(stack) == 1):
-            raise BadTape(
-                f"{text[at:]!r} cannot be read in the tape {text!r}. The pieces are told in diagnose/tape.py."
-            )
+            raise BadTape(f"{text[at:]!r} is not valid in the tape {text!r}. See diagnose/tape.py for the pieces.")
         at = found.end()
         if found["open"]:
             stack.append([])
@@ -145,14 +143,14 @@ def _unrolled(text: str) -> list[tuple[str, str]]:
             kind = next(name for name in ("stride", "back", "piece") if found[name] is not None)
             stack[-1].append((kind, found[kind]))
     if len(stack) > 1:
-        raise BadTape(f"A bracket is open at the end of the tape {text!r}. Close it with )x and a number.")
+        raise BadTape(f"Unclosed parenthesis in the tape {text!r}. Close it with )x and a number.")
     return stack[0]
 
 
 def _played(piece: str, *, text: str, random: np.random.RandomState) -> Floats:
     found = _PIECE.fullmatch(piece)
     if found is None:
-        raise BadTape(f"{piece!r} is no piece of a tape, in {text!r}. A piece is like 2.0-0.01x60 or 1.4x20~0.1.")
+        raise BadTape(f"Invalid piece {piece!r} in the tape {text!r}. A piece is like 2.0-0.01x60 or 1.4x20~0.1.")
     start, times = float(found["start"]), int(found["times"] or 1)
     how = found["how"]
     if how is None:
@@ -170,14 +168,14 @@ def _played(piece: str, *, text: str, random: np.random.RandomState) -> Floats:
 
 
 def _overlaps(series: Series) -> int:
-    """Points at or before a step that the series had already."""
+    """The number of points at or before a step that the series already had."""
     if len(series) < 2:
         return 0
     return int((series.steps[1:] <= np.maximum.accumulate(series.steps)[:-1]).sum())
 
 
 def _histograms(zeros: Series) -> list[Histogram]:
-    """A thousand values each: the share that is exactly 0 in a bucket of no width, the others beside it."""
+    """A thousand values each: the zeros in a bucket of width 0, the others around it."""
     edges = np.array([-2.0, -1.0, 0.0, 0.0, 1.0, 2.0])
     around = np.array([0.1, 0.4, 0.0, 0.4, 0.1])
     counts = [1000.0 * ((1.0 - share) * around + share * np.eye(5)[2]) for share in zeros.values]

@@ -1,4 +1,4 @@
-"""A track: what diagnosis remembers of one series, in bounded space, the same however its points arrived."""
+"""A track: what diagnosis keeps of one series, in bounded memory, independent of how its points arrived."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pulseboard.core.series import Series
-from pulseboard.native.cusum import Cusum
+from pulseboard.kernel.cusum import Cusum
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 HEAD_POINTS = 256
 TAIL_POINTS = 1024
-# Past this many blocks, two become one. A run of up to as many points is remembered exactly.
+# Beyond this many blocks, pairs are merged. Up to as many points are kept exactly.
 MOST_BLOCKS = 4096
 
 
 class Change(NamedTuple):
-    """A change test that a track carries along: see native/cusum.pyx."""
+    """A change test that a track runs on its points: see kernel/cusum.pyx."""
 
     block: int = 1  # points averaged first
     sign: int = 1  # 1: rises, -1: falls
@@ -35,19 +35,19 @@ class Alarm:
 
     first_step: int  # where it began to leave
     alarm_step: int  # where that was certain
-    end_step: int | None  # where it was back, or was taken for the new level; None: it goes on
-    returned: bool | None  # whether it came back; None: it goes on
-    level: float  # before, on the scale of the test (logarithms where the test takes them)
+    end_step: int | None  # where it came back or became the new level; None if ongoing
+    returned: bool | None  # whether it came back; None if ongoing
+    level: float  # before, on the scale of the test (a log if the test uses logs)
     scale: float  # of the noise before
     peak: float
     peak_step: int
     last: float  # the last value of the episode
-    points: int  # from the beginning to certainty
+    points: int  # from the start until it was certain
 
 
 @dataclass(slots=True)
 class Streak:
-    """Points in a row with exactly one value."""
+    """Consecutive points with exactly the same value."""
 
     value: float
     length: int
@@ -71,7 +71,7 @@ class NotFinite:
 
 
 class Points(NamedTuple):
-    """Points as arrays of one length: exact, or means of as many neighbours each."""
+    """Points as arrays of equal length: exact, or means of neighboring points."""
 
     steps: Ints
     values: Floats
@@ -90,7 +90,7 @@ class _Blocks:
 
     @classmethod
     def of(cls, steps: Ints, walls: Floats, values: Floats) -> _Blocks:
-        """One block a point."""
+        """One block per point."""
         finite = np.isfinite(values)
         return cls(
             steps,
@@ -102,8 +102,8 @@ class _Blocks:
         )
 
     def halved(self) -> _Blocks:
-        """Two neighbours made one; there must be an even number."""
-        # Always two and two: the sums are then the same however the points came.
+        """Neighboring pairs merged; there must be an even number."""
+        # Always in pairs, so that the sums do not depend on how the points arrived.
         return _Blocks(
             self.steps[1::2],
             self.walls[1::2],
@@ -129,8 +129,8 @@ class _Blocks:
 class Track:
     """One series as detectors see it.
 
-    Kept: the first and the last points exactly, in between blocks with mean, minimum and maximum, what was not finite,
-    the longest streaks of one value, and the episodes that its change tests found.
+    It keeps the first and last points exactly, blocks with mean, minimum and maximum in between, non-finite values,
+    the longest streaks of equal values, and the episodes that its change tests found.
     """
 
     def __init__(self, tag: str, *, changes: Iterable[Change] = ()) -> None:
@@ -149,7 +149,7 @@ class Track:
         self._blocks = _Blocks()  # of `block_points` points each
         self._pending = _Blocks()  # single points that do not make a whole block yet
         self.block_points = 1
-        self._thinned: dict[int | None, Points] = {}  # what `points` gave, until points come
+        self._thinned: dict[int | None, Points] = {}  # results of `points`, until new points arrive
         self._joined: _Blocks | None = None
         self._tests = {change: Cusum(change.block, change.sign, change.log) for change in changes}
 
@@ -165,7 +165,7 @@ class Track:
 
     @property
     def finite_count(self) -> int:
-        """How many points are numbers."""
+        """How many points are finite."""
         return self.count - self.not_finite.nan - self.not_finite.inf
 
     def append(self, steps: Ints, walls: Floats, values: Floats) -> None:
@@ -192,7 +192,7 @@ class Track:
         for test in self._tests.values():
             test.take(steps, values)
 
-    # ---- what detectors ask
+    # ---- what detectors read
 
     @property
     def head(self) -> Points:
@@ -210,7 +210,7 @@ class Track:
         return self._tail_walls
 
     def points(self, *, most: int | None = None) -> Points:
-        """The whole series, finite points only, in at most about `most` means of neighbours; exact where it fits."""
+        """The whole series, finite points only, in at most about `most` means of neighbors; exact if it fits."""
         known = self._thinned.get(most)
         if known is not None:
             return known
@@ -230,27 +230,27 @@ class Track:
 
     @property
     def low(self) -> float:
-        """The smallest finite value; infinity where there is none."""
+        """The smallest finite value; infinity if there is none."""
         blocks = self._all_blocks()
         return float(blocks.low.min()) if len(blocks) else float("inf")
 
     @property
     def high(self) -> float:
-        """The greatest finite value; minus infinity where there is none."""
+        """The largest finite value; minus infinity if there is none."""
         blocks = self._all_blocks()
         return float(blocks.high.max()) if len(blocks) else float("-inf")
 
     def step_of_high(self) -> int:
-        """The last step of the block with the greatest value."""
+        """The last step of the block with the largest value."""
         blocks = self._all_blocks()
         return int(blocks.steps[int(np.argmax(blocks.high))])
 
     def alarms(self, change: Change) -> list[Alarm]:
-        """The episodes that a change test found; it must be among those the track was made with."""
+        """The episodes that a change test found. The track must have been created with that test."""
         return [Alarm(**alarm) for alarm in self._tests[change].alarms]
 
     def carries(self, change: Change) -> bool:
-        """Whether the track was made with this change test."""
+        """Whether the track was created with this change test."""
         return change in self._tests
 
     # ---- keeping
@@ -281,7 +281,7 @@ class Track:
             self._blocks = self._blocks.joined(ready)
 
     def _widen(self, pending: _Blocks) -> None:
-        """Blocks of twice as many points. An odd one out cannot be: blocks lie at multiples of their size."""
+        """Double the block size. Blocks start at multiples of their size, so their number must be even."""
         size = self.block_points
         if len(self._blocks) % 2:
             ready = pending.first(size)

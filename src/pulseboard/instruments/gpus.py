@@ -1,4 +1,4 @@
-"""GPUs: what each could do at best, by the makers' own sheets."""
+"""GPUs: their peak rates, from the manufacturers' data sheets."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """Peak rates in TFLOP/s: tensor cores, no sparsity, sums in float32. None: it has no such cores."""
+    """Peak rates in TFLOP/s of tensor cores, without sparsity, accumulating in float32. None: no such cores."""
 
     name: str
-    pattern: str  # finds it in the name that the driver gives
+    pattern: str  # matches the name that the driver reports
     tf32: float | None
     bf16: float | None
     fp16: float | None
@@ -21,23 +21,23 @@ class Gpu:
     def peak(self, dtype: str) -> float | None:
         """TFLOP/s for 'tf32', 'bf16', 'fp16' or 'fp8'."""
         if dtype not in ("tf32", "bf16", "fp16", "fp8"):
-            raise ValueError(f"There is no peak rate for {dtype!r}. Known: tf32, bf16, fp16, fp8.")
+            raise ValueError(f"No peak rate for {dtype!r}. Choose tf32, bf16, fp16 or fp8.")
         rate: float | None = getattr(self, dtype)
         return rate
 
 
-# Sheets that print rates with sparsity only are halved. The first pattern that is found counts. NVIDIA's own sheets
-# were not at hand when these were checked, only pages that copy them:
-#   H100 SXM, H200, B200   glennklockwood.com/garden/processors (h100, B200): every number. B200 at 1000 W, as HGX has
-#                          it; in a GB200 at 1200 W it reaches 2500 in bfloat16. H200 there "the same as H100"
+# Rates that a sheet prints only with sparsity are halved. The first matching pattern counts. NVIDIA's own sheets were
+# not available when these were checked, only pages that copy them:
+#   H100 SXM, H200, B200   glennklockwood.com/garden/processors (h100, B200): every number. B200 at 1000 W, as in
+#                          HGX; in a GB200 at 1200 W it reaches 2500 in bfloat16. It lists H200 as "the same as H100"
 #   L40S                   mullet.se/product.html?product_id=355414: every number
-#   H100 PCIe, L4, A100, A10, V100, T4   github.com/winston-zhang-orz/gpu-specs, specs.md: every number; of the H100
-#                          PCIe, and of the L4 in 8 bits (485), those with sparsity
+#   H100 PCIe, L4, A100, A10, V100, T4   github.com/winston-zhang-orz/gpu-specs, specs.md: every number; for the
+#                          H100 PCIe, and the L4 in 8 bits (485), with sparsity
 #   RTX 4090               hmc-tech.com/gpus/nvidia-geforce-rtx-4090-vs-nvidia-rtx-pro-5000-blackwell: every number
 #   RTX 5090               spheron.network/blog/nvidia-rtx-5090-specs: 838.4 in 16 bits and 1,676.8 in 8, with sparsity
-#                          and sums in float16; a quarter of each is ours. TF32 follows by halving, not seen
-#   RTX 3090               35.6 in float32 was seen, and 142 in 16 bits with sums in float16; its half is ours. TF32
-#                          was not seen
+#                          and sums in float16; ours are a quarter of each. TF32 is half of bfloat16, not checked
+#   RTX 3090               35.6 in float32, and 142 in 16 bits with sums in float16; ours is half of that. TF32 was
+#                          not checked
 GPUS = (
     Gpu("B200", r"\bB200\b", 1100, 2250, 2250, 4500, "NVIDIA HGX B200 data sheet, an eighth of the board"),
     Gpu("H200", r"\bH200\b(?! NVL)", 494.7, 989.4, 989.4, 1978.9, "NVIDIA H200 data sheet, SXM"),
@@ -57,6 +57,6 @@ GPUS = (
 
 
 def known_gpu(name: str) -> Gpu | None:
-    """The GPU of this name, ours or the driver's ('NVIDIA H100 80GB HBM3'). None if it is not in the table."""
+    """The GPU with this name, as in the table or as the driver reports it ('NVIDIA H100 80GB HBM3'), or None."""
     exact = next((gpu for gpu in GPUS if gpu.name.lower() == name.lower()), None)
     return exact or next((gpu for gpu in GPUS if re.search(gpu.pattern, name, re.IGNORECASE)), None)

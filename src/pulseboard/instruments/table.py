@@ -1,25 +1,26 @@
-"""The tables of all tags, from the declarations: `python -m pulseboard.instruments.table` prints them."""
+"""The tables of all tags, made from the declarations: `python -m pulseboard.instruments.table` prints them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pulseboard.instruments.declare import Metric, all_instruments
-from pulseboard.instruments.watched import WATCHED
+from pulseboard.core.metric import Metric
+from pulseboard.instruments.registry import all_instruments
+from pulseboard.instruments.watch.measurement import all_measurements
 
 
 def table() -> str:
-    """The typed instruments' tags, by instrument and in the order in which each declares them, in Markdown."""
-    return _table(["Tag"], [(one.every, [], one.metrics) for one in all_instruments().values()])
+    """The tags of all instruments in Markdown: by instrument, in the order of its declaration."""
+    return _table(["Tag"], [(each.every, [], each.metrics) for each in all_instruments().values()])
 
 
-def watched_table() -> str:
-    """The tags of `pb.watch`, with the names by which `every` knows them."""
-    return _table(["Name", "Tag"], [(one.every, [f"`{id}`"], one.metrics) for id, one in WATCHED.items()])
+def watch_table() -> str:
+    """The tags of `pb.watch` in Markdown, with the names that its argument `every` accepts."""
+    return _table(["Name", "Tag"], [(each.every, [f"`{id}`"], each.metrics) for id, each in all_measurements().items()])
 
 
-def _table(head: list[str], groups: Iterable[tuple[int, list[str], Mapping[str, Metric]]]) -> str:
-    rows = [[*head, "Unit", "Meaning", "Expected", "Every"]]
+def _table(first_columns: list[str], groups: Iterable[tuple[int, list[str], Mapping[str, Metric]]]) -> str:
+    rows = [[*first_columns, "Unit", "Meaning", "Expected", "Every"]]
     rows.append(["---"] * len(rows[0]))
     for steps, first, metrics in groups:
         every = "step" if steps == 1 else f"{steps} steps"
@@ -29,4 +30,4 @@ def _table(head: list[str], groups: Iterable[tuple[int, list[str], Mapping[str, 
 
 if __name__ == "__main__":
     print(table(), end="\n")
-    print(watched_table(), end="")
+    print(watch_table(), end="")

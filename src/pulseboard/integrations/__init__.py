@@ -1,5 +1,5 @@
-"""integrations: other people's training loops. What a framework reports comes in, calls of a Run go out.
+"""integrations: loggers and callbacks for training frameworks. A framework's reports in, calls of a Run out.
 
-One file a framework, named for it; only that file imports it. Measures nothing of its own, and makes no run
-in a process that the framework does not let log.
+One file per framework, and only that file imports it. Measures nothing itself, and creates no run in processes where
+the framework does not log.
 """

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pulseboard.core.errors import MissingPackage
-from pulseboard.integrations.kept_run import KeptRun
-from pulseboard.record.run import Run
+from pulseboard.integrations.managed_run import ManagedRun
+from pulseboard.record.active_run import ActiveRun
 
 try:
     from accelerate.tracking import GeneralTracker, on_main_process
@@ -18,51 +18,51 @@ except ModuleNotFoundError as error:
 
 
 class PulseboardTracker(GeneralTracker):
-    """Logs what `accelerator.log` is given, in the main process.
+    """Logs what is passed to `accelerator.log`, in the main process.
 
-    Makes its run in `init_trackers`, with `settings` as arguments of `pulseboard.init`, and finishes it in
-    `end_training`. A `run` that is given is left open.
+    Starts a run in `init_trackers`, with `settings` as arguments of `pulseboard.init`, and finishes it in
+    `end_training`. A run passed as `run` stays open.
     """
 
     name = "pulseboard"
     requires_logging_directory = False
     main_process_only = True
 
-    def __init__(self, *, run: Run | None = None, **settings: Any) -> None:
-        self._kept = KeptRun(run, settings)
+    def __init__(self, *, run: ActiveRun | None = None, **settings: Any) -> None:
+        self._managed_run = ManagedRun(run, settings)
         super().__init__()
 
     @property
     @on_main_process
-    def tracker(self) -> Run:
-        """The run. None in other processes than the main one."""
-        return self._kept.get()
+    def tracker(self) -> ActiveRun:
+        """The run; None outside the main process."""
+        return self._managed_run.open()
 
     @on_main_process
     def start(self) -> None:
-        """Begin the run."""
-        self._kept.get()
+        """Start the run."""
+        self._managed_run.open()
 
     @on_main_process
     def store_init_configuration(self, values: Mapping[str, Any]) -> None:
         """Record the configuration, and its values as hyperparameters."""
-        run = self._kept.get()
+        run = self._managed_run.open()
         run.update_config(**{str(name): value for name, value in values.items()})
         run.hparams(values)
 
     @on_main_process
     def log(self, values: Mapping[str, Any], step: int | None = None, **_: Any) -> None:
-        """Log numbers (Python's, NumPy's, or tensors, for whose device nobody waits) and strings."""
-        self._kept.log(values, step=step)
+        """Log numbers (Python, NumPy or tensors, without waiting for their device) and strings."""
+        self._managed_run.log(values, step=step)
 
     @on_main_process
-    def log_images(self, values: Mapping[str, Any], step: int | None = None, **named: Any) -> None:
-        """Log the images of each name, arrays or Pillow images. `named` goes to Run.image."""
+    def log_images(self, values: Mapping[str, Any], step: int | None = None, **kwargs: Any) -> None:
+        """Log the images of each name: arrays or Pillow images. `kwargs` go to ActiveRun.image."""
         for name, images in values.items():
             for i, image in enumerate(images):
-                self._kept.get().image(name if len(images) == 1 else f"{name}/{i}", image, step=step, **named)
+                self._managed_run.open().image(name if len(images) == 1 else f"{name}/{i}", image, step=step, **kwargs)
 
     @on_main_process
     def finish(self) -> None:
         """The training is over."""
-        self._kept.end()
+        self._managed_run.close()

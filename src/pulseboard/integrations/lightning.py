@@ -1,4 +1,4 @@
-"""PyTorch Lightning: `PulseboardLogger`, a logger for its Trainer, be it `lightning` or `pytorch_lightning`."""
+"""PyTorch Lightning: `PulseboardLogger`, a logger for its Trainer (`lightning` or `pytorch_lightning`)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from pulseboard.core.config import as_mapping
 from pulseboard.core.errors import MissingPackage
-from pulseboard.integrations.kept_run import KeptRun
-from pulseboard.record.run import Run, as_config
+from pulseboard.integrations.managed_run import ManagedRun
+from pulseboard.record.active_run import ActiveRun
 
 
-def _installed() -> Any:
-    """The module with Lightning's base logger. It has two names; the one that the job has loaded comes first."""
+def _logger_module() -> Any:
+    """The module of Lightning's base logger. The package has two names; one that is already imported is preferred."""
     for name in sorted(("lightning.pytorch", "pytorch_lightning"), key=lambda name: name not in sys.modules):
         try:
             return importlib.import_module(f"{name}.loggers.logger")
@@ -23,57 +24,57 @@ def _installed() -> Any:
     raise MissingPackage("PulseboardLogger", package="lightning", extra="lightning")
 
 
-_lightning = _installed()
+_lightning = _logger_module()
 _Logger: Any = _lightning.Logger
 
 
 class PulseboardLogger(_Logger):
     """Logs what a LightningModule logs. Checkpoints go to the run's directory.
 
-    Makes its run when training begins, with `settings` as arguments of `pulseboard.init`, and finishes it when the
-    trainer is done; `trainer.test` afterwards goes on with it. A `run` that is given is left open.
+    Starts a run when training begins, with `settings` as arguments of `pulseboard.init`, and finishes it when the
+    trainer is done; a later `trainer.test` continues it. A run passed as `run` stays open.
     """
 
-    def __init__(self, *, run: Run | None = None, **settings: Any) -> None:
+    def __init__(self, *, run: ActiveRun | None = None, **settings: Any) -> None:
         super().__init__()
-        self._kept = KeptRun(run, settings)
+        self._managed_run = ManagedRun(run, settings)
 
     @property
     @_lightning.rank_zero_experiment
-    def experiment(self) -> Run:
-        """The run, on rank zero. On other ranks something that takes every call and does nothing."""
-        return self._kept.get()
+    def experiment(self) -> ActiveRun:
+        """The run on rank 0; on other ranks an object that accepts every call and does nothing."""
+        return self._managed_run.open()
 
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
-        """Log what Lightning has gathered for a step."""
+        """Log the metrics that Lightning collected for a step."""
         self.experiment.log(metrics, step)
 
     def log_hyperparams(self, params: Any, metrics: Mapping[str, Any] | None = None) -> None:
         """Record hyperparameters (a mapping, a Namespace or a dataclass) and metrics to compare runs by."""
-        values = {str(name): value for name, value in as_config(params).items()}
+        values = {str(name): value for name, value in as_mapping(params).items()}
         self.experiment.update_config(**values)
         self.experiment.hparams(values, metrics)
 
     def save(self) -> None:
-        """Have everything that was logged on disk."""
-        if self._kept.begun is not None:
-            self._kept.begun.flush()
+        """Flush everything to disk."""
+        if self._managed_run.current is not None:
+            self._managed_run.current.flush()
 
     def finalize(self, status: str) -> None:
-        """The trainer is done: 'success' or 'finished', else 'failed'."""
-        self._kept.end(status="finished" if status in ("success", "finished") else "failed")
+        """Finish the run. Any status but 'success' and 'finished' means that training failed."""
+        self._managed_run.close(status="finished" if status in ("success", "finished") else "failed")
 
-    # Lightning keeps checkpoints in <save_dir>/<name>/<version>/checkpoints; together they are the run's directory.
-    # On other ranks than zero nobody knows it, and Lightning tells them.
+    # Lightning saves checkpoints to <save_dir>/<name>/<version>/checkpoints, which is inside the run's directory. Other
+    # ranks have no run; Lightning sends them the path.
 
     @property
     def save_dir(self) -> str | None:
-        """The directory that runs are made in."""
+        """The directory that contains the run's."""
         return str(self._run.directory.parent) if self._run else None
 
     @property
     def name(self) -> str:
-        """Nothing: there is no directory between `save_dir` and the run's."""
+        """Empty: there is no directory between `save_dir` and the run's."""
         return ""
 
     @property
@@ -87,6 +88,6 @@ class PulseboardLogger(_Logger):
         return str(self._run.directory) if self._run else None
 
     @property
-    def _run(self) -> Run | None:
-        run = self._kept.begun or self.experiment  # asking where a run lies does not open it again
-        return run if isinstance(run, Run) else None
+    def _run(self) -> ActiveRun | None:
+        run = self._managed_run.current or self.experiment  # reading its path must not reopen it
+        return run if isinstance(run, ActiveRun) else None

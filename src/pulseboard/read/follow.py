@@ -1,4 +1,4 @@
-"""Following: told by the file system where it can tell, by looking where it cannot."""
+"""Following: waits for file-system events where they work, and polls where they do not."""
 
 from __future__ import annotations
 
@@ -8,72 +8,87 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from pulseboard.files import mounts
-from pulseboard.read.discover import at_and_above
-from pulseboard.read.log import Changes, Log
+from pulseboard.core.changes import Changes
+from pulseboard.read.discovery import candidates
+from pulseboard.read.discovery.log_directory import path_and_parents
+from pulseboard.rundir import mounts
 
 if TYPE_CHECKING:
     from watchfiles import Change
 
-# Events can be lost (a full queue): look for oneself now and then all the same.
-_SAFETY_LOOK_SECS = 30.0
-_GATHER_MILLISECS = 200
+    from pulseboard.read.runs import Runs
+
+# Events can get lost when the system's queue is full: check everything now and then.
+_FULL_POLL_SECS = 30.0
+# How often to check for a log directory that does not exist yet.
+_MISSING_SECS = 1.0
+_DEBOUNCE_MILLISECS = 200
 _WAKE_MILLISECS = 500
-# A look may take this share of one core, no more: past that, looks come less often.
-_MOST_LOOKING = 1 / 50
+# Polling may take this fraction of one core. If it takes longer, polls become less frequent.
+_MAX_POLL_FRAC = 1 / 50
 
 
-def follow(log: Log, *, every_secs: float, stop: threading.Event) -> Iterator[Changes]:
+def follow(runs: Runs, *, every_secs: float, stop: threading.Event) -> Iterator[Changes]:
     """Yield what changes until `stop` is set."""
-    # A local file system tells of every change; on a shared one another machine makes them.
-    if all(mounts.is_local(root.path) for root in log.roots):
+    paths = [directory.path for directory in runs.log_directories]
+    while not stop.is_set():
+        if not all(map(os.path.exists, paths)):
+            # Not created yet, or removed: nothing can be watched.
+            if changes := runs.poll():
+                yield changes
+            stop.wait(min(every_secs, _MISSING_SECS))
+            continue
+        # A local file system reports every change. On a shared one, changes by other machines are not reported.
+        if not all(map(mounts.is_local, paths)):
+            break
         try:
-            yield from _by_events(log, stop=stop)
+            yield from _by_events(runs, stop=stop)
         except (OSError, RuntimeError):
-            pass  # no watches left on this machine, or a root that is gone: looking works everywhere
-    yield from _by_looking(log, every_secs=every_secs, stop=stop)
+            if all(map(os.path.exists, paths)):
+                break  # no watches left on this machine: polling works everywhere
+    yield from _by_polling(runs, every_secs=every_secs, stop=stop)
 
 
-def _by_events(log: Log, *, stop: threading.Event) -> Iterator[Changes]:
+def _by_events(runs: Runs, *, stop: threading.Event) -> Iterator[Changes]:
     from watchfiles import watch
 
-    if changes := log.poll():
+    if changes := runs.poll():
         yield changes
     while not stop.is_set():
-        links = log.linked_directories()
-        roots = [root.path for root in log.roots]
-        targets = targets_of([*roots, *links])
+        links = runs.linked_directories()
+        log_directories = [directory.path for directory in runs.log_directories]
+        link_targets = link_targets_of([*log_directories, *links])
         events = watch(
-            *roots,
+            *log_directories,
             *sorted({os.path.realpath(link) for link in links}),
-            watch_filter=None,  # a filter would hold back the timeouts too, while other files are busy
-            debounce=_GATHER_MILLISECS,
+            watch_filter=None,  # a filter would suppress timeouts too, as long as other files are busy
+            debounce=_DEBOUNCE_MILLISECS,
             rust_timeout=_WAKE_MILLISECS,
             yield_on_timeout=True,
             stop_event=stop,
             raise_interrupt=True,
             ignore_permission_denied=True,
         )
-        # The watch stands once the first batch is here: nobody told of what came before.
-        next_look = 0.0
+        # The watch is active once the first batch arrives. Nothing reported what changed before that: poll then.
+        next_full_poll = 0.0
         for batch in events:
-            told = [path for change, path in batch if _matters(change, path)]
-            paths = paths_in_log(told, roots=set(roots), targets=targets)
-            if paths is None or time.monotonic() >= next_look:
-                changes = log.poll()
-                next_look = time.monotonic() + _SAFETY_LOOK_SECS
+            reported = [path for change, path in batch if _is_relevant(change, path)]
+            paths = paths_below(reported, log_directories=set(log_directories), link_targets=link_targets)
+            if paths is None or time.monotonic() >= next_full_poll:
+                changes = runs.poll()
+                next_full_poll = time.monotonic() + _FULL_POLL_SECS
             elif paths:
-                changes = log.poll(paths)
+                changes = runs.poll(paths)
             else:
                 continue
             if changes:
                 yield changes
-            if log.linked_directories() != links or not all(map(os.path.exists, roots)):
-                break  # new links need new watches, and a root that went took its watch along
+            if runs.linked_directories() != links or not all(map(os.path.exists, log_directories)):
+                break  # new links need new watches, and a directory that was removed took its watch along
 
 
-def targets_of(paths: Iterable[str]) -> dict[str, list[str]]:
-    """Where those of the paths that lead through links lead to, and from which paths."""
+def link_targets_of(paths: Iterable[str]) -> dict[str, list[str]]:
+    """For the paths that lead through links: real path -> the paths that lead there."""
     targets: dict[str, list[str]] = {}
     for path in paths:
         if (target := os.path.realpath(path)) != path:
@@ -81,34 +96,43 @@ def targets_of(paths: Iterable[str]) -> dict[str, list[str]]:
     return targets
 
 
-def paths_in_log(told: Iterable[str], *, roots: set[str], targets: dict[str, list[str]]) -> list[str] | None:
-    """By which paths the log knows what the file system told of; None where that cannot be said.
+def paths_below(
+    reported: Iterable[str], *, log_directories: set[str], link_targets: dict[str, list[str]]
+) -> list[str] | None:
+    """The reported paths as paths below the log directories; None if one of them cannot be mapped.
 
-    What lies behind a link is told by its real path, or by that of one link of several.
+    What is behind a link is reported by its real path, or by the path of one of several links to it.
     """
     paths: dict[str, None] = {}
-    for path in told:
-        real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)) if targets else path
-        known = [name for name in (path, real) if not roots.isdisjoint(at_and_above(name))]
-        known += [link + real.removeprefix(at) for at in at_and_above(real) for link in targets.get(at, ())]
-        if not known:
+    for path in reported:
+        real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)) if link_targets else path
+        below = [name for name in (path, real) if not log_directories.isdisjoint(path_and_parents(name))]
+        below += [
+            link + real.removeprefix(target)
+            for target in path_and_parents(real)
+            for link in link_targets.get(target, ())
+        ]
+        if not below:
             return None
-        paths |= dict.fromkeys(known)
+        paths |= dict.fromkeys(below)
     return list(paths)
 
 
-def _matters(change: Change, path: str) -> bool:
-    """An event file that grew, or anything that came or went: it may be a directory with runs."""
+def _is_relevant(change: Change, path: str) -> bool:
+    """A log that grew, or anything that was added or removed: it may be a directory with runs."""
     from watchfiles import Change
 
-    return change is not Change.modified or "tfevents" in os.path.basename(path)
+    if change is not Change.modified:
+        return True
+    directory, name = os.path.split(path)
+    return "tfevents" in name or candidates.is_candidate(name, directory=directory, top="")
 
 
-def _by_looking(log: Log, *, every_secs: float, stop: threading.Event) -> Iterator[Changes]:
+def _by_polling(runs: Runs, *, every_secs: float, stop: threading.Event) -> Iterator[Changes]:
     while not stop.is_set():
         began = time.perf_counter()
-        changes = log.poll()
+        changes = runs.poll()
         took_secs = time.perf_counter() - began
         if changes:
             yield changes
-        stop.wait(max(every_secs, took_secs / _MOST_LOOKING))
+        stop.wait(max(every_secs, took_secs / _MAX_POLL_FRAC))

@@ -1,425 +1,223 @@
-"""A run: the event files of one directory read as one timeline."""
+"""A run: one training with everything it logged, whatever format it was logged in."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pulseboard.core.errors import RunNotFound, TagNotFound
+from pulseboard.core.axes import Step, Tag, WallTime
+from pulseboard.core.errors import RunNotFound
+from pulseboard.core.locations import location_of
 from pulseboard.core.note import Note
 from pulseboard.core.series import Series
 from pulseboard.core.table import Table
-from pulseboard.files import kinds
-from pulseboard.read.readers.event_file import EventFile, TagEntry
-from pulseboard.read.restarts import NEVER
+from pulseboard.read.axis.info import AxisInfo
+from pulseboard.read.axis.names import EPOCH_NAMES, plain
+from pulseboard.read.stats import ScalarStats
 from pulseboard.read.table import long_table
-from pulseboard.read.timeline import Part, Points, parts_of
+from pulseboard.read.tag_info import TagInfo
+from pulseboard.tbformat import kinds
 
 if TYPE_CHECKING:
-    # The words of every kind of value take longer to load than a small log takes to read: not before they are needed.
-    from numpy.typing import NDArray
+    # Loading the classes of every kind of value takes longer than reading a small run.
+    from pulseboard.core import values as logged
+    from pulseboard.read.axis.clock import Placed
 
-    from pulseboard.core import values as words
-
-T = TypeVar("T")
-
-
-@dataclass(slots=True)
-class TagInfo:
-    """One tag of a run."""
-
-    tag: str
-    plugin: str | None = None  # the first that any file names: writers name it once
-    points: int = 0  # orphaned ones included
-    spans: int = 0
-    bytes: int = 0
-    whats: set[int] = field(default_factory=set)
-
-    def add(self, entry: TagEntry) -> None:
-        """Count in what one more file holds."""
-        self.plugin = entry.plugin if self.plugin is None else self.plugin
-        self.points += entry.points
-        self.spans += entry.spans
-        self.bytes += entry.bytes
-        self.whats.update(kinds.whats_of(entry.whats))
-
-    @property
-    def kinds(self) -> list[str]:
-        """What the tag holds; more than one only where two writers used the same tag."""
-        found = [kinds.SCALAR] if self.points else []
-        return list(dict.fromkeys(found + [kinds.kind_of(what, self.plugin) for what in sorted(self.whats)]))
+_STEPS = AxisInfo("step")
 
 
-@dataclass(frozen=True, slots=True)
-class Restart:
-    """A session start in the files: earlier points at or after `step` are orphaned."""
+class Restart(NamedTuple):
+    """A resume from an earlier step. Points logged before it at `step` or later are orphaned."""
 
-    step: int
-    wall_time: float
-
-
-@dataclass(frozen=True, slots=True)
-class ScalarStats:
-    """A scalar tag in one line. Minimum and maximum are over finite values, NaN where there are none."""
-
-    tag: str
-    count: int
-    nan_count: int
-    inf_count: int
-    min: float
-    max: float
-    last: float
-    first_step: int
-    last_step: int
-    max_step: int
-    first_wall: float
-    last_wall: float
+    step: Step
+    wall_time: WallTime
 
 
-class Run(Table):
-    """One run of a log directory. Reads what is asked for from the columns that are loaded."""
+class Run(Table, ABC):
+    """One run. Subclasses: event files (`EventFileRun`), other formats (`ParsedRun`), several of them (`JoinedRun`)."""
 
-    def __init__(self, name: str, *, aliases: tuple[str, ...], directory: str) -> None:
-        self.name = name
-        self.aliases = aliases
-        self.directory = directory
-        self.files: list[EventFile] = []  # in the order they are read
-        self.last_active = 0.0  # seconds since 1970: see `settle`
-        self.ranks: dict[int, Run] = {0: self}  # what other ranks of the job wrote, each as a run of its own
-        self._index: dict[str, TagInfo] = {}
-        self._index_at: object = None
-        self._undecoded: dict[tuple[str, int], Note] = {}
+    name: str
+    aliases: tuple[str, ...]
+    """Other names the run can be looked up by."""
+    format: str
+    """`event-file`, or the id of the reader that read it."""
+    path: str
+    """What it was read from: its directory, or the file that holds its log."""
+    directory: str
+    """The directory that holds its files."""
+    ranks: Mapping[int, Run]
+    """What each rank of the training logged, as a run of its own. Rank 0 is the run itself."""
+    last_active: WallTime
+    """When it last logged something; if it has no wall times, when its files last changed."""
 
-    def __repr__(self) -> str:
-        return f"Run({self.name!r}, {len(self.tags())} tags, {self.points} points)"
+    # ---- tags
 
-    # ---- what is there
-
-    def info(self, tag: str) -> TagInfo | None:
-        """One tag; costs nothing for the others."""
-        if self._index_at == [(file, file.log.generation, file.log.offset) for file in self.files]:
-            return self._index.get(tag)
-        info = None
-        for file in self.files:
-            if entry := file.entry(tag):
-                info = info or TagInfo(tag)
-                info.add(entry)
-        return info
-
-    def infos(self) -> dict[str, TagInfo]:
+    @abstractmethod
+    def infos(self) -> dict[Tag, TagInfo]:
         """Every tag, in order of appearance."""
-        at = [(file, file.log.generation, file.log.offset) for file in self.files]
-        if at != self._index_at:
-            index: dict[str, TagInfo] = {}
-            for file in self.files:
-                for tag, entry in file.tags().items():
-                    index.setdefault(tag, TagInfo(tag)).add(entry)
-            self._index, self._index_at = index, at
-        return self._index
 
-    def tags(self, kind: str | None = None) -> list[str]:
-        """The tags of a kind ('scalar', 'histogram', 'text', …), or all."""
+    def tags(self, kind: str | None = None) -> list[Tag]:
+        """The tags of one kind ('scalar', 'histogram', 'text', …), or all of them."""
         return [tag for tag, info in self.infos().items() if kind is None or kind in info.kinds]
 
     def kinds(self) -> list[str]:
-        """The kinds of data the run has; a plugin nobody has heard of goes by its own name."""
+        """The kinds of data the run has. An unknown TensorBoard plugin is a kind of its own name."""
         return list(dict.fromkeys(kind for info in self.infos().values() for kind in info.kinds))
-
-    def _info(self, tag: str, kind: str) -> TagInfo:
-        info = self.info(tag)
-        if info is None or kind not in info.kinds:
-            raise TagNotFound(tag, run=self.name, kind=kind, known=self.tags(kind))
-        return info
 
     # ---- scalars
 
-    def series(self, tag: str, *, rank: int = 0, orphans: bool = False) -> Series:
-        """The points of a scalar tag. With `orphans`, also those a restart took the place of, marked.
+    @abstractmethod
+    def series(self, tag: Tag, *, rank: int = 0, orphans: bool = False) -> Series:
+        """The points of a scalar tag, in the order they were logged. Raises TagNotFound.
 
-        `rank`: those that another rank of the job logged for itself; `ranks` has what there is.
+        `rank` selects what another rank of the training logged. With `orphans`, points that a restart
+        replaced are included, and marked in `Series.orphaned`.
         """
-        if rank != 0:
-            if rank not in self.ranks:
-                raise RunNotFound(f"{self.name} (rank {rank})", known=[f"rank {n}" for n in self.ranks])
-            return self.ranks[rank].series(tag, orphans=orphans)
-        return self._undisturbed(lambda: self._series(tag, orphans=orphans))
 
-    def _undisturbed(self, look: Callable[[], T]) -> T:
-        """What `look` gives, looked at again where a file was read anew meanwhile: its tags have other indices now."""
-        while True:
-            before, read_before = self._generations(), self._bytes_read()
-            try:
-                found = look()
-            except (LookupError, ValueError):
-                # Where bytes came in, the look may have met a restart that it did not know of yet.
-                if (before, read_before) == (self._generations(), self._bytes_read()):
-                    raise
-                continue
-            if before == self._generations():
-                return found
+    def _rank(self, number: int) -> Run:
+        if number not in self.ranks:
+            raise RunNotFound(f"{self.name} (rank {number})", known=[f"rank {n}" for n in self.ranks])
+        return self.ranks[number]
 
-    def _generations(self) -> list[tuple[EventFile, int]]:
-        return [(file, file.log.generation) for file in self.files]
-
-    def _bytes_read(self) -> list[int]:
-        return [file.log.offset for file in self.files]
-
-    def _series(self, tag: str, *, orphans: bool) -> Series:
-        info = self._info(tag, kinds.SCALAR)
-        if self._is_one_session() and not info.spans:  # as most are, and a third faster
-            file = self.files[0]
-            entry = file.entry(tag)
-            if entry is None:
-                raise LookupError(tag)  # the file was read anew meanwhile: see `_undisturbed`
-            points = Part(file, entry, [NEVER], NEVER).points()
-            return Series(tag, points.steps, points.wall_times, points.values, points.orphaned)
-        by_span = any(kinds.kind_of(what, info.plugin) == kinds.SCALAR for what in info.whats)
-        found: list[Points] = []
-        for part in parts_of(tag, self.files):
-            found.append(part.points())
-            if by_span and part.entry.spans:
-                found.append(self._points_by_span(part, info))
-        return _joined(tag, found, orphans=orphans)
-
-    def _is_one_session(self) -> bool:
-        """Whether one file holds it all and nothing in it is orphaned."""
-        return len(self.files) == 1 and not self.files[0].log.unversioned and not self.files[0].log.restarts()
-
-    def _points_by_span(self, part: Part, info: TagInfo) -> Points:
-        """Scalars whose plugin only another file of the run names, so that the kernel kept them as spans."""
-        import numpy as np
-
-        from pulseboard.files.summary import decode_value
-
-        spans = part.spans()
-        numbers: list[float] = []
-        taken: list[int] = []
-        for i, raw in enumerate(part.file.read(spans.places())):
-            what = int(spans.whats[i])
-            if kinds.kind_of(what, info.plugin) != kinds.SCALAR:
-                continue
-            try:
-                tensor = decode_value(kinds.TENSOR, raw, b"", step=0, wall_time=0.0, what=what)
-                numbers.append(float(tensor.array.reshape(())))
-                taken.append(i)
-            except (ValueError, TypeError) as error:  # MalformedMessage is a ValueError
-                self._leave_out(part.file, info.tag, int(spans.offsets[i]), error)
-        return Points(spans.steps[taken], spans.wall_times[taken], np.array(numbers), spans.orphaned[taken])
-
+    @abstractmethod
     def stats(self) -> Iterator[ScalarStats]:
-        """Each scalar tag in one line, orphaned points left out."""
-        return iter(self._undisturbed(lambda: list(self._stats())))
-
-    def _stats(self) -> Iterator[ScalarStats]:
-        alone = self._is_one_session()
-        for tag in self.tags(kinds.SCALAR):
-            if alone and not self.infos()[tag].spans:
-                yield _stats_from_kernel(self.files[0], tag)
-            else:
-                yield stats_of(self._series(tag, orphans=False))
-
-    # ---- everything else
-
-    def values(self, tag: str, *, kind: str, orphans: bool = False) -> list[Any]:
-        """The tag's values of one kind, decoded, in the order they were logged.
-
-        A value that cannot be decoded is left out and noted in `notes`.
-        """
-        return self._undisturbed(lambda: self._values(tag, kind=kind, orphans=orphans))
-
-    def _values(self, tag: str, *, kind: str, orphans: bool) -> list[Any]:
-        from pulseboard.files.summary import decode_value
-
-        info = self._info(tag, kind)
-        metadata = self._metadata(tag)
-        out: list[Any] = []
-        for part in parts_of(tag, self.files):
-            spans = part.spans()
-            places = spans.places()
-            fitting = {what for what in info.whats if kinds.kind_of(what, info.plugin) == kind}
-            picked = [
-                i
-                for i, what in enumerate(spans.whats.tolist())
-                if what in fitting and (orphans or not spans.orphaned[i])
-            ]
-            for i, raw in zip(picked, part.file.read([places[i] for i in picked]), strict=True):
-                try:
-                    out.append(
-                        decode_value(
-                            kind,
-                            raw,
-                            metadata,
-                            step=int(spans.steps[i]),
-                            wall_time=float(spans.wall_times[i]),
-                            what=int(spans.whats[i]),
-                        )
-                    )
-                except ValueError as error:  # MalformedMessage, and nothing else
-                    self._leave_out(part.file, tag, places[i][0], error)
-        return out
-
-    def histograms(self, tag: str) -> list[words.Histogram]:
-        """The tag's histograms, legacy and tensor form alike."""
-        return self.values(tag, kind="histogram")
-
-    def images(self, tag: str) -> list[words.Image]:
-        """The tag's images, still encoded."""
-        return self.values(tag, kind="image")
-
-    def audio(self, tag: str) -> list[words.Audio]:
-        """The tag's audio clips, still encoded."""
-        return self.values(tag, kind="audio")
-
-    def texts(self, tag: str) -> list[words.Text]:
-        """The tag's texts."""
-        return self.values(tag, kind="text")
-
-    def hparams(self) -> words.HParams | None:
-        """The run's hyperparameters, joined from its session records; None where there are none."""
-        records = [record for tag in self.tags("hparams") for record in self.values(tag, kind="hparams")]
-        if not records:
-            return None
-        from pulseboard.files.hparams import hparams_from
-
-        return hparams_from(records)
-
-    def _metadata(self, tag: str) -> bytes:
-        for file in self.files:
-            entry = file.entry(tag)
-            if entry is not None and entry.meta_length:
-                return file.read([(entry.meta_offset, entry.meta_length)])[0]
-        return b""
-
-    def _leave_out(self, file: EventFile, tag: str, byte: int, error: Exception) -> None:
-        what = f"Left out a value of tag {tag!r} that cannot be decoded: {error}."
-        self._undecoded[file.path, byte] = Note("damage", what, file.path, byte)
-
-    # ---- the run as a whole
-
-    @property
-    def points(self) -> int:
-        """Scalar points in the files, orphaned ones included."""
-        return sum(file.log.points for file in self.files)
-
-    @property
-    def size_bytes(self) -> int:
-        """The event files' bytes on disk, those of other ranks included."""
-        own = sum(file.seen.size for file in self.files if file.seen)
-        return own + sum(rank.size_bytes for rank in self._other_ranks())
-
-    def _other_ranks(self) -> list[Run]:
-        return [rank for rank in self.ranks.values() if rank is not self]
-
-    def bytes_by_kind(self) -> dict[str, int]:
-        """The event files' bytes by kind of data; `other` is version records, session marks and damage.
-
-        For archived files these are the bytes before compression.
-        """
-        out: dict[str, int] = {}
-        for info in self.infos().values():
-            kind = info.kinds[0] if info.kinds else "other"
-            out[kind] = out.get(kind, 0) + info.bytes
-        # A file may have grown between the look at it and its loading, hence the greater of the two.
-        whole = sum(f.log.offset if f.archived or not f.seen else max(f.seen.size, f.log.offset) for f in self.files)
-        if rest := whole - sum(out.values()):
-            out["other"] = out.get("other", 0) + rest
-        for rank in self._other_ranks():
-            for kind, n in rank.bytes_by_kind().items():
-                out[kind] = out.get(kind, 0) + n
-        return out
-
-    @property
-    def started(self) -> float:
-        """Wall time of the first event, seconds since 1970; NaN where no event was read."""
-        return min((w for f in self.files if not math.isnan(w := f.log.first_wall)), default=math.nan)
-
-    @property
-    def ended(self) -> float:
-        """Wall time of the last event so far; NaN where no event was read."""
-        return max((w for f in self.files if not math.isnan(w := f.log.last_wall)), default=math.nan)
-
-    def restarts(self) -> list[Restart]:
-        """The session starts in the files."""
-        return [Restart(step, wall) for file in self.files for step, wall, _ in file.log.restarts()]
-
-    def notes(self) -> list[Note]:
-        """What is wrong with the run's files, those of other ranks included."""
-        own = [note for file in self.files for note in file.notes()] + list(self._undecoded.values())
-        return own + [note for rank in self._other_ranks() for note in rank.notes()]
+        """Each scalar tag in one line, without orphaned points."""
 
     def columns(self) -> dict[str, Any]:
         """One long table of all scalars: `tag`, `step`, `wall_time`, `value`."""
         return long_table((((tag,), self.series(tag)) for tag in self.tags(kinds.SCALAR)), labels=("tag",))
 
-    def settle(self) -> None:
-        """Take in that files came, went or grew: read some again, and tell when the run was last active.
+    # ---- axes
 
-        Read again are those whose restarts depend on the files before them: they have no version record
-        of their own, and each was read as if it stood alone, or after other files than now.
+    @property
+    def axis(self) -> AxisInfo:
+        """How the steps of the run were found. A joined run: those of its main log."""
+        return _STEPS
+
+    def axis_of(self, tag: Tag) -> AxisInfo:
+        """How the steps of a scalar tag were found: what its steps count."""
+        from pulseboard.read.axis.clock import axis_of, names_epochs
+
+        log, original = self.source_of(tag)
+        return axis_of(original, log.series(original) if names_epochs(original) else None, log.axis)
+
+    def on_clock_of(self, reference: Tag, tag: Tag) -> Placed | None:
+        """A scalar series on the steps of another one, such as a validation per epoch on the steps of the loss.
+
+        None if the log does not say where its points belong. Raises TagNotFound.
         """
-        state = (0.0, -1)
-        for file in self.files:
-            log = file.log
-            # Versions below 2 are as good as none: falling steps count then, and session starts do not.
-            depends = log.unversioned or log.state[0] < 2 or log.started_from[0] >= 2
-            if log.events and depends and log.started_from != state:
-                log.reset(*state)
-                file.load()
-            if log.events:
-                state = log.state
-        self.last_active = self._last_active()
+        from pulseboard.read.axis.clock import put_on
 
-    def _last_active(self) -> float:
-        """When the run last moved: its last event, or where there is none, its files' last change."""
-        if not math.isnan(ended := self.ended):
-            return ended
-        return max((f.seen.mtime_ns / 1e9 for f in self.files if f.seen), default=0.0)
+        epochs = next((name for name in self.tags(kinds.SCALAR) if plain(name) in EPOCH_NAMES), None)
+        axis = self.axis_of(reference)
+        counted = epochs is not None and self.axis_of(epochs).kind == axis.kind
+        return put_on(
+            self.series(reference),
+            self.series(tag),
+            axis=self.axis_of(tag),
+            reference_axis=axis,
+            epochs=self.series(epochs) if counted and epochs is not None else None,
+        )
 
+    # ---- values of other kinds
 
-def _joined(tag: str, parts: list[Points], *, orphans: bool) -> Series:
-    import numpy as np
+    @abstractmethod
+    def values(self, tag: Tag, *, kind: str, orphans: bool = False) -> list[Any]:
+        """The tag's values of one kind, decoded, in the order they were logged. Raises TagNotFound.
 
-    def column(name: str) -> NDArray[Any]:
-        arrays = [getattr(part, name) for part in parts]
-        return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+        A value that cannot be decoded is left out, and a note says so.
+        """
 
-    steps, wall_times, values, orphaned = map(column, ("steps", "wall_times", "values", "orphaned"))
-    if not orphans and orphaned.any():
-        keep = ~orphaned
-        steps, wall_times, values, orphaned = steps[keep], wall_times[keep], values[keep], orphaned[keep]
-    return Series(tag, steps, wall_times, values, orphaned)
+    def histograms(self, tag: Tag) -> list[logged.Histogram]:
+        """The tag's histograms, in legacy and in tensor form."""
+        return self.values(tag, kind="histogram")
 
+    def images(self, tag: Tag) -> list[logged.Image]:
+        """The tag's images, still encoded."""
+        return self.values(tag, kind="image")
 
-def _stats_from_kernel(file: EventFile, tag: str) -> ScalarStats:
-    n, nan, inf, low, high, last, first_wall, last_wall, first_step, last_step, _, max_step = file.log.stats(
-        file.tags()[tag].index
-    )
-    return ScalarStats(tag, n, nan, inf, low, high, last, first_step, last_step, max_step, first_wall, last_wall)
+    def audio(self, tag: Tag) -> list[logged.Audio]:
+        """The tag's audio clips, still encoded."""
+        return self.values(tag, kind="audio")
 
+    def texts(self, tag: Tag) -> list[logged.Text]:
+        """The tag's texts."""
+        return self.values(tag, kind="text")
 
-def stats_of(series: Series) -> ScalarStats:
-    """A series in one line."""
-    import numpy as np
+    # ---- configuration
 
-    n = len(series)
-    if not n:
-        return ScalarStats(series.tag, 0, 0, 0, math.nan, math.nan, math.nan, 0, 0, 0, math.nan, math.nan)
-    values, steps = series.values, series.steps
-    finite = values[np.isfinite(values)]
-    nan = int(np.isnan(values).sum())
-    return ScalarStats(
-        series.tag,
-        n,
-        nan,
-        n - len(finite) - nan,
-        float(finite.min()) if len(finite) else math.nan,
-        float(finite.max()) if len(finite) else math.nan,
-        float(values[-1]),
-        int(steps[0]),
-        int(steps[-1]),
-        int(steps.max()),
-        float(series.wall_times[0]),
-        float(series.wall_times[-1]),
-    )
+    @abstractmethod
+    def hparams(self) -> logged.HParams | None:
+        """The run's hyperparameters; None if it logged none."""
+
+    def config(self) -> dict[str, Any]:
+        """The configuration that was logged with the run; empty if there is none."""
+        hparams = self.hparams()
+        return {} if hparams is None else dict(hparams.values)
+
+    # ---- the run as a whole
+
+    @property
+    def location(self) -> str:
+        """What users know its directory as: the URL if it was read from a remote directory, else the path."""
+        return location_of(self.directory)
+
+    @property
+    @abstractmethod
+    def points(self) -> int:
+        """The number of scalar points, orphaned ones included."""
+
+    @property
+    @abstractmethod
+    def size_bytes(self) -> int:
+        """Size of its files on disk, those of other ranks included."""
+
+    @property
+    @abstractmethod
+    def started(self) -> WallTime:
+        """The first wall time; NaN if there is none."""
+
+    @property
+    @abstractmethod
+    def ended(self) -> WallTime:
+        """The last wall time so far; NaN if there is none."""
+
+    @property
+    def last_step(self) -> Step | None:
+        """The greatest step of any scalar point; None if there are no points."""
+        return max((stats.max_step for stats in self.stats() if stats.count), default=None)
+
+    @property
+    @abstractmethod
+    def last_written(self) -> WallTime:
+        """When its files were last written, by the file system's clock: wall times in logs may be anything."""
+
+    def bytes_by_kind(self) -> dict[str, int]:
+        """The bytes of its files by kind of data."""
+        return {kinds.SCALAR: self.size_bytes} if self.size_bytes else {}
+
+    def restarts(self) -> list[Restart]:
+        """The restarts that the log marks. Only event files do."""
+        return []
+
+    @property
+    def main(self) -> Run:
+        """The log that has precedence, if the run is joined from several; else the run itself."""
+        return self
+
+    def logs(self) -> list[Run]:
+        """The logs that the run is joined from, the main one first."""
+        return [self]
+
+    def source_of(self, tag: Tag) -> tuple[Run, Tag]:
+        """The log that a tag's values come from, and the tag's name there."""
+        return self, tag
+
+    @abstractmethod
+    def paths(self) -> list[str]:
+        """The paths of its files, in the order they are read; those of other ranks are not included."""
+
+    @abstractmethod
+    def notes(self) -> list[Note]:
+        """What is wrong with its files, those of other ranks included."""

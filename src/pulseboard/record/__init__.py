@@ -1,4 +1,4 @@
-"""record: inside the training process. Values in, records on disk out.
+"""record: runs inside the training process. Values come in, records on disk go out.
 
-Never reads a log, never imports read, and never stops the job it runs in.
+Never reads event files, never imports read, and never stops the training.
 """

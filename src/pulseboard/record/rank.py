@@ -1,4 +1,4 @@
-"""Ranks: which of a job's processes this is, and how the others find the run that rank 0 made."""
+"""Ranks: which process of a distributed training this is, and how other ranks find the run that rank 0 created."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pulseboard.files import layout
+from pulseboard.rundir import layout
 
-# What torchrun gives every process of one launch alike. Together they name the launch.
-_LAUNCH = ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "SLURM_JOB_ID")
-# Processes of one launch start within this of each other; a note that is older is another launch's.
+# The launcher sets these to the same values in every process. Together they identify the launch.
+_LAUNCH_VARIABLES = ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "SLURM_JOB_ID")
+# The processes of a launch start within this time of each other; an older announcement is from an earlier launch.
 _SAME_LAUNCH_SECS = 60.0
 
 _process_started = time.time()
@@ -22,7 +22,7 @@ _process_started = time.time()
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """This process among those of its job."""
+    """This process among the processes of its training."""
 
     rank: int = 0
     world_size: int = 1
@@ -35,7 +35,7 @@ class Rank:
 
 
 def current_rank(environment: Mapping[str, str] = os.environ) -> Rank:
-    """From what torchrun, accelerate, mpirun or Slurm set; a process on its own is rank 0 of 1."""
+    """From the variables of torchrun, accelerate, mpirun or Slurm; a single process is rank 0 of 1."""
 
     def number(*names: str, default: int) -> int:
         for name in names:
@@ -45,11 +45,11 @@ def current_rank(environment: Mapping[str, str] = os.environ) -> Rank:
 
     local_rank = number("LOCAL_RANK", default=-1)
     if not environment.get("RANK", "").isdigit() and local_rank >= 0 and number("WORLD_SIZE", default=1) > 1:
-        # Lightning's own launcher counts within nodes only, and says no more: enough to tell rank 0 from the rest.
+        # Lightning's own launcher sets only the rank within a node. That is enough to tell rank 0 from the others.
         node, size = number("NODE_RANK", default=0), number("LOCAL_WORLD_SIZE", default=1)
         return Rank(node * size + local_rank, number("WORLD_SIZE", default=1), local_rank)
     launched = environment.get("RANK", "").isdigit() or "OMPI_COMM_WORLD_RANK" in environment
-    # Slurm sets its variables in shells and single-process jobs too: trust them only for several tasks.
+    # Slurm sets its variables in shells and single-process jobs too: trust them only with several tasks.
     if not launched and (number("SLURM_NTASKS", default=1) < 2 or "SLURM_PROCID" not in environment):
         return Rank()
     return Rank(
@@ -59,26 +59,31 @@ def current_rank(environment: Mapping[str, str] = os.environ) -> Rank:
     )
 
 
-def announce(runs_directory: Path, run_id: str, *, nth: int, environment: Mapping[str, str] = os.environ) -> Path:
-    """Rank 0: leave a note that says which run this launch's `nth` call of init made."""
-    path = _note(runs_directory, nth, environment)
+def announce_run(
+    log_directory: Path, run_id: str, *, nth_init: int, environment: Mapping[str, str] = os.environ
+) -> Path:
+    """On rank 0: write down which run the `nth_init`-th call of init in this launch created."""
+    path = _announcement(log_directory, nth_init, environment)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(f".{os.getpid()}")
-    part.write_text(json.dumps({"run_id": run_id, "time": time.time()}), encoding="utf-8")
-    os.replace(part, path)
+    temporary = path.with_suffix(f".{os.getpid()}")
+    temporary.write_text(json.dumps({"run_id": run_id, "time": time.time()}), encoding="utf-8")
+    os.replace(temporary, path)
     return path
 
 
-def announced(runs_directory: Path, *, nth: int, environment: Mapping[str, str] = os.environ) -> str | None:
-    """Other ranks: the run that rank 0 made, or None while it has not said so."""
+def find_announced_run(
+    log_directory: Path, *, nth_init: int, environment: Mapping[str, str] = os.environ
+) -> str | None:
+    """On other ranks: the id of the run that rank 0 created, or None if it has not created one yet."""
     try:
-        note = json.loads(_note(runs_directory, nth, environment).read_text(encoding="utf-8"))
+        announcement = json.loads(_announcement(log_directory, nth_init, environment).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return str(note["run_id"]) if note["time"] > _process_started - _SAME_LAUNCH_SECS else None
+    recent = announcement["time"] > _process_started - _SAME_LAUNCH_SECS
+    return str(announcement["run_id"]) if recent else None
 
 
-def _note(runs_directory: Path, nth: int, environment: Mapping[str, str]) -> Path:
-    launch = "\n".join(environment.get(name, "") for name in _LAUNCH)
+def _announcement(log_directory: Path, nth_init: int, environment: Mapping[str, str]) -> Path:
+    launch = "\n".join(environment.get(name, "") for name in _LAUNCH_VARIABLES)
     key = hashlib.sha256(launch.encode()).hexdigest()[:16]
-    return runs_directory / layout.MEETING_PLACE / f"{key}-{nth}.json"
+    return log_directory / layout.COORDINATION_DIRECTORY / f"{key}-{nth_init}.json"

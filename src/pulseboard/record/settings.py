@@ -1,80 +1,70 @@
-"""Settings: what can be configured, where it is looked for, and which place counts.
+"""Settings: what can be configured, and where.
 
-From the weakest to the strongest:
+Sources of settings, later ones win:
 
-1. the defaults below
+1. the defaults below, and those that sinks declare (record/sinks/)
 2. `configs/tensorboard.json` in the working directory: runs_dir, port, histogram_interval
-3. the YAML or JSON file given as `settings_file` (or named by PULSEBOARD_SETTINGS)
+3. the YAML or JSON file given as `settings_file`, or by the environment variable PULSEBOARD_SETTINGS
 4. environment variables: PULSEBOARD_ and the setting's name in capitals
 5. arguments of the call
 
-A key that is ours but does not exist is an error that names the nearest one. A file may also hold the
-training's own keys: those at the top level that resemble none of ours are handed back as its config.
+An unknown name is an error that suggests the closest known one. A settings file may also hold the training's own
+configuration: top-level keys that are not similar to any setting are returned as such.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pulseboard.core.errors import PulseboardError
+from pulseboard.record.setting import VARIABLE_PREFIX, BadSetting, Setting
+from pulseboard.record.sink import built_in_sinks, registered_sinks, sink_class
 
 PROJECT_FILE = Path("configs") / "tensorboard.json"
-_PREFIX = "PULSEBOARD_"
-# Closer than this to one of our keys, a key at the top level is taken for a slip of the pen.
-_SLIP = 0.8
-
-
-class BadSetting(PulseboardError, ValueError):
-    """A setting that does not exist, or whose value is of the wrong kind."""
+# A key at least this similar to a setting's name is taken for a typo, not for the training's own.
+_TYPO_SIMILARITY = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that can be set. Names as the systems have them that it was learned from."""
+    """The general settings, and the values of the sinks' own settings that were given."""
 
-    runs_dir: str = "runs"  # below which runs are made
-    run_id: str | None = None  # a run's own name, in place of <date>_<number>
-    run_tag: str | None = None  # what follows the id: 2026-02-10_012-<run tag>
+    runs_dir: str = "runs"  # the log directory, in which runs are created
+    run_id: str | None = None  # the run's name, instead of <date>_<number>
+    run_tag: str | None = None  # appended to the id: 2026-02-10_012-<run tag>
     report_to: tuple[str, ...] = ("tensorboard",)  # tensorboard, json, console, wandb, aim, mlflow, …
-    log_file: str | None = None  # of the JSON log; training.json in the run's directory where it is None
-    verbosity: int = 0  # of the console: -1 evaluations only, 0 normal, 1 telemetry too
     log_frequency: int = 100  # steps between measurements that are not made at every step
     histogram_interval: int = 100  # steps between histograms; 0: none
     port: int = 6006  # of the dashboard
     telemetry_secs: float = 10.0  # between samples of GPU, memory and host; 0: none
-    strict: bool = False  # raise where a job would only be told
-    webhook: str | None = None  # where live diagnosis posts warnings and critical findings, as Slack takes them
-    wandb_project: str | None = None
-    wandb_name: str | None = None
-    wandb_entity: str | None = None
-    wandb_mode: str | None = None  # online, offline, disabled
-    aim_experiment: str | None = None
-    aim_repo: str | None = None
-    aim_name: str | None = None
-    mlflow_tracking_uri: str | None = None
-    mlflow_experiment: str | None = None
-    mlflow_run_name: str | None = None
+    strict: bool = False  # raise errors instead of printing them
+    # Of live diagnosis, which any run may start: where to post warnings and critical findings, in Slack's format.
+    webhook: str | None = None
+    sinks: Mapping[str, Any] = field(default_factory=dict)  # name -> value
+
+    def by_name(self) -> dict[str, Any]:
+        """All values by name, without the defaults of sinks."""
+        general = {name: getattr(self, name) for name in _GENERAL}
+        return {**general, **self.sinks}
 
 
-_FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
-# Blocks of a YAML file and what their keys set. `enabled` adds or removes the block's sink.
-_BLOCKS: dict[str, dict[str, str]] = {
+_TYPES = {"str": str, "int": int, "float": float, "bool": bool}
+_GENERAL = {
+    one.name: Setting(one.name, type=_TYPES.get(str(one.type).removesuffix(" | None"), str), default=one.default)
+    for one in dataclasses.fields(Settings)
+    if one.name != "sinks"
+}
+# Blocks of a settings file: block -> key -> name of the setting.
+_GENERAL_BLOCKS = {
     "logging": {"log_dir": "runs_dir", "log_frequency": "log_frequency", "experiment_name": "run_id"},
     "tensorboard": {"runs_dir": "runs_dir", "port": "port", "histogram_interval": "histogram_interval"},
-    "wandb": {"project": "wandb_project", "name": "wandb_name", "entity": "wandb_entity", "mode": "wandb_mode"},
-    "aim": {"experiment": "aim_experiment", "repo": "aim_repo", "name": "aim_name"},
-    "mlflow": {
-        "tracking_uri": "mlflow_tracking_uri",
-        "experiment": "mlflow_experiment",
-        "run_name": "mlflow_run_name",
-    },
 }
 
 
@@ -85,130 +75,174 @@ def load_settings(
     directory: str | os.PathLike[str] = ".",
     **arguments: Any,
 ) -> tuple[Settings, dict[str, Any]]:
-    """The settings in force, and what a file holds besides: the training's own configuration.
+    """The settings, and the training's own configuration if the settings file holds one.
 
     An argument that is None counts as not given.
     """
-    chosen: dict[str, Any] = {}
-    config: dict[str, Any] = {}
     project = Path(directory) / PROJECT_FILE
-    if project.is_file():
-        chosen.update(_block(_read(project), "tensorboard", where=str(project)))
-    file = file or environment.get(_PREFIX + "SETTINGS")
-    if file:
-        found, config = _from_file(_read(Path(file)), where=os.fspath(file), before=chosen)
-        chosen.update(found)
-    chosen.update(_from_environment(environment))
-    for key, value in arguments.items():
-        if value is not None:
-            chosen[_known(key, where="the call")] = value
-    return Settings(**{key: _typed(key, value) for key, value in chosen.items()}), config
-
-
-def _from_file(told: Mapping[str, Any], *, where: str, before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    chosen: dict[str, Any] = {}
+    file = file or environment.get(VARIABLE_PREFIX + "SETTINGS")
+    content = _read(Path(file)) if file else {}
+    known = _KnownSettings([arguments.get("report_to"), _variable(environment, "report_to"), content.get("report_to")])
+    values: dict[str, Any] = {}
     config: dict[str, Any] = {}
-    for key, value in told.items():
-        if key in _FIELDS:
-            chosen[key] = value
-        elif key not in _BLOCKS:
-            if near := difflib.get_close_matches(key, [*_FIELDS, *_BLOCKS], n=1, cutoff=_SLIP):
-                raise BadSetting(f"There is no setting {key!r}. Did you mean {near[0]!r}? In {where}")
+    if project.is_file():
+        values.update(_from_block(_read(project), "tensorboard", known, source=str(project)))
+    if file:
+        from_file, config = _from_file(content, known, source=os.fspath(file), earlier=values)
+        values.update(from_file)
+    values.update(_from_environment(environment, known))
+    for name, value in arguments.items():
+        if value is not None:
+            if name not in known:
+                closest = difflib.get_close_matches(name, known.names(), n=1, cutoff=0.0)[0]
+                raise BadSetting(f"Unknown setting {name!r} in the call. The closest is {closest!r}.")
+            values[name] = value
+    return _checked(values, known), config
+
+
+class _KnownSettings:
+    """Every setting that exists. Sinks are imported only when a name is not known without them."""
+
+    def __init__(self, report_to: list[Any]) -> None:
+        self._settings = dict(_GENERAL)
+        self._blocks = dict(_GENERAL_BLOCKS)
+        self._report_to = report_to
+        self._unloaded = self._sinks_to_load()
+        self._add_registered()
+
+    def _sinks_to_load(self) -> Iterator[list[str]]:
+        """Groups of sinks, in the order in which to look for a setting."""
+        used = [id for value in self._report_to for id in _sink_ids(value)]
+        built_in = built_in_sinks()
+        yield [id for id in used if id in built_in]  # these are loaded in any case
+        yield built_in
+        yield [id for id in used if id not in (*built_in, "tensorboard")]
+
+    def __contains__(self, name: str) -> bool:
+        while name not in self._settings and name not in self._blocks and self._load_more():
+            pass
+        return name in self._settings
+
+    def __getitem__(self, name: str) -> Setting:
+        return self._settings[name]
+
+    def names(self) -> list[str]:
+        """All names, those of every built-in sink included."""
+        while self._load_more():
+            pass
+        return list(self._settings)
+
+    def blocks(self) -> dict[str, dict[str, str]]:
+        """The blocks of a settings file: block -> key -> setting's name."""
+        while self._load_more():
+            pass
+        return self._blocks
+
+    def _load_more(self) -> bool:
+        ids = next(self._unloaded, None)
+        for id in ids or ():
+            # A sink that cannot be loaded has no settings; its runner reports the error.
+            with contextlib.suppress(Exception):
+                sink_class(id)
+        self._add_registered()
+        return ids is not None
+
+    def _add_registered(self) -> None:
+        for cls in registered_sinks():
+            for setting in cls.settings:
+                self._settings.setdefault(setting.name, setting)
+                if setting.key is not None:
+                    self._blocks.setdefault(cls.id, {})[setting.key] = setting.name
+
+
+def _checked(values: Mapping[str, Any], known: _KnownSettings) -> Settings:
+    general: dict[str, Any] = {}
+    sinks: dict[str, Any] = {}
+    for name, value in values.items():
+        if name == "report_to":
+            general[name] = _sink_ids(value)
+        else:
+            (general if name in _GENERAL else sinks)[name] = known[name].convert(value)
+    return Settings(**general, sinks=sinks)
+
+
+def _from_file(
+    content: Mapping[str, Any], known: _KnownSettings, *, source: str, earlier: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    values: dict[str, Any] = {}
+    blocks: list[str] = []
+    config: dict[str, Any] = {}
+    for key, value in content.items():
+        if key in known:
+            values[key] = value
+        elif key in known.blocks():
+            blocks.append(key)
+        else:
+            names = [*known.names(), *known.blocks()]
+            if closest := difflib.get_close_matches(key, names, n=1, cutoff=_TYPO_SIMILARITY):
+                raise BadSetting(f"Unknown setting {key!r}. Did you mean {closest[0]!r}? In {source}")
             config[key] = value
-    for name in _BLOCKS:
-        if name in told:
-            report_to = _names(chosen.get("report_to", before.get("report_to", Settings().report_to)))
-            # A key at the top level is more particular than one in a block.
-            chosen = {**_block(told[name], name, where=where), **chosen}
-            chosen["report_to"] = _switched(name, told[name], report_to)
-    return chosen, config
+    # Of two blocks that set the same, `logging` counts, then `tensorboard`.
+    for name in sorted(blocks, key=lambda name: [*_GENERAL_BLOCKS, name].index(name)):
+        report_to = _sink_ids(values.get("report_to", earlier.get("report_to", _GENERAL["report_to"].default)))
+        # A key at the top level is more specific than one in a block.
+        values = {**_from_block(content[name], name, known, source=source), **values}
+        values["report_to"] = _switch_sinks(name, content[name], known, report_to)
+    return values, config
 
 
-def _block(told: Any, name: str, *, where: str) -> dict[str, Any]:
-    if not isinstance(told, Mapping):
-        raise BadSetting(f"{name!r} must hold keys and values, not {told!r}. In {where}")
-    keys = _BLOCKS[name]
-    chosen: dict[str, Any] = {}
-    for key, value in told.items():
+def _from_block(block: Any, name: str, known: _KnownSettings, *, source: str) -> dict[str, Any]:
+    if not isinstance(block, Mapping):
+        raise BadSetting(f"{name!r} must hold keys and values, not {block!r}. In {source}")
+    keys = _GENERAL_BLOCKS.get(name) or known.blocks()[name]
+    values: dict[str, Any] = {}
+    for key, value in block.items():
         if key in keys:
-            chosen[keys[key]] = value
-        elif name == "logging" and key in _BLOCKS:
-            chosen.update(_block(value, key, where=where))
+            values[keys[key]] = value
+        elif name == "logging" and key in known.blocks():
+            values.update(_from_block(value, key, known, source=source))
         elif key != "enabled":
-            near = difflib.get_close_matches(key, [*keys, "enabled"], n=1, cutoff=0.0)[0]
-            raise BadSetting(f"There is no setting {key!r} in {name!r}. The nearest is {near!r}. In {where}")
-    return chosen
+            closest = difflib.get_close_matches(key, [*keys, "enabled"], n=1, cutoff=0.0)[0]
+            raise BadSetting(f"Unknown setting {key!r} in {name!r}. The closest is {closest!r}. In {source}")
+    return values
 
 
-def _switched(name: str, told: Mapping[str, Any], report_to: tuple[str, ...]) -> tuple[str, ...]:
-    """The sinks, with those added or removed that a block enables or disables."""
-    nested = [(inner, block) for inner, block in told.items() if name == "logging" and inner in _BLOCKS]
-    for sink, block in [(name, told), *nested]:
-        if isinstance(block, Mapping) and "enabled" in block and sink != "logging":
-            report_to = tuple(s for s in report_to if s != sink) + ((sink,) if block["enabled"] else ())
+def _switch_sinks(
+    name: str, block: Mapping[str, Any], known: _KnownSettings, report_to: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Add or remove the sinks that a block, or a block within `logging`, enables or disables."""
+    nested = [(key, inner) for key, inner in block.items() if name == "logging" and key in known.blocks()]
+    for sink, content in [(name, block), *nested]:
+        if isinstance(content, Mapping) and "enabled" in content and sink != "logging":
+            report_to = tuple(s for s in report_to if s != sink) + ((sink,) if content["enabled"] else ())
     return report_to
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    chosen: dict[str, Any] = {}
-    for name, text in environment.items():
-        key = name.removeprefix(_PREFIX).lower()
-        if not name.startswith(_PREFIX) or key == "settings":
+def _from_environment(environment: Mapping[str, str], known: _KnownSettings) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for variable in environment:
+        name = variable.removeprefix(VARIABLE_PREFIX).lower()
+        if not variable.startswith(VARIABLE_PREFIX) or name == "settings":
             continue
-        if key in _FIELDS:
-            chosen[key] = text.split(",") if key == "report_to" else text
-        elif near := difflib.get_close_matches(key, _FIELDS, n=1, cutoff=_SLIP):
-            raise BadSetting(
-                f"There is no setting {name}. Did you mean {_PREFIX}{near[0].upper()}? In the environment."
-            )
-    return chosen
+        if name in known:
+            values[name] = _variable(environment, name)
+        elif closest := difflib.get_close_matches(name, known.names(), n=1, cutoff=_TYPO_SIMILARITY):
+            suggestion = VARIABLE_PREFIX + closest[0].upper()
+            raise BadSetting(f"Unknown setting {variable} in the environment. Did you mean {suggestion}?")
+    return values
 
 
-def _known(key: str, *, where: str) -> str:
-    if key not in _FIELDS:
-        near = difflib.get_close_matches(key, _FIELDS, n=1, cutoff=0.0)[0]
-        raise BadSetting(f"There is no setting {key!r} in {where}. The nearest is {near!r}.")
-    return key
+def _variable(environment: Mapping[str, str], name: str) -> Any:
+    text = environment.get(VARIABLE_PREFIX + name.upper())
+    return text.split(",") if text is not None and name == "report_to" else text
 
 
-def _names(value: Any) -> tuple[str, ...]:
-    names = [value] if isinstance(value, str) else list(value or ())
-    return tuple(dict.fromkeys(str(name).strip() for name in names if str(name).strip() not in ("", "none")))
-
-
-def _typed(key: str, value: Any) -> Any:
-    """The value as the setting's type; words from files and the environment included."""
-    if key == "report_to":
-        return _names(value)
-    kind = str(_FIELDS[key].type).removesuffix(" | None")
-    if value is None or (value == "" and kind == "str"):
-        return None
-    try:
-        if kind == "bool":
-            words = {
-                "1": True,
-                "true": True,
-                "yes": True,
-                "on": True,
-                "0": False,
-                "false": False,
-                "no": False,
-                "off": False,
-            }
-            return words[str(value).lower()]
-        if kind == "int":
-            if isinstance(value, float) and not value.is_integer():
-                raise ValueError
-            return int(value)
-        if kind == "float":
-            return float(value)
-    except (KeyError, ValueError, TypeError):
-        raise BadSetting(f"The setting {key!r} must be {_an(kind)}, not {value!r}.") from None
-    return str(value)
-
-
-def _an(kind: str) -> str:
-    return {"int": "a whole number", "float": "a number", "bool": "true or false"}.get(kind, kind)
+def _sink_ids(value: Any) -> tuple[str, ...]:
+    """The ids in a value of report_to: one, several, or none."""
+    if value is not None and not isinstance(value, Iterable):
+        raise BadSetting(f"The setting 'report_to' must be a sink's name or a list of names, not {value!r}.")
+    ids = [value] if isinstance(value, str) else list(value or ())
+    return tuple(dict.fromkeys(str(id).strip() for id in ids if str(id).strip() not in ("", "none")))
 
 
 def _read(path: Path) -> Mapping[str, Any]:
@@ -217,17 +251,17 @@ def _read(path: Path) -> Mapping[str, Any]:
     except OSError as error:
         raise BadSetting(f"The settings cannot be read: {error.strerror}. Check the path: {path}") from error
     try:
-        told = json.loads(text) if path.suffix == ".json" else _yaml(text)
+        content = json.loads(text) if path.suffix == ".json" else _parse_yaml(text)
     except ValueError as error:
         raise BadSetting(f"The settings cannot be read: {error}. In {path}") from error
-    if told is None:
+    if content is None:
         return {}
-    if not isinstance(told, Mapping):
+    if not isinstance(content, Mapping):
         raise BadSetting(f"The settings must be keys and values at the top level. In {path}")
-    return told
+    return content
 
 
-def _yaml(text: str) -> Any:
+def _parse_yaml(text: str) -> Any:
     import yaml
 
     try:

@@ -1,4 +1,4 @@
-"""`pb.serve`: a server behind the program that started it, for scripts and notebooks."""
+"""`pb.serve`: a server on a background thread, for scripts and notebooks."""
 
 from __future__ import annotations
 
@@ -7,33 +7,35 @@ import threading
 from types import TracebackType
 from typing import Any
 
-from pulseboard.core.errors import LogNotFound
-from pulseboard.serve.listening import address
-from pulseboard.serve.page import escaped
+from pulseboard.core.errors import LogNotFound, PulseboardError
+from pulseboard.serve.http.page import escape
+from pulseboard.serve.http.sockets import url_of
 from pulseboard.serve.server import Server
-from pulseboard.serve.settings import BadSetting, Settings
+from pulseboard.serve.settings import ServerSettings
 
 _HEIGHT_PIXELS = 800
 
 
-class Background:
-    """A server on a thread of its own. Ends with `stop`, with its `with` block, or with the program."""
+class BackgroundServer:
+    """A server on its own thread. Stops with `stop`, at the end of a `with` block, or with the program."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self.url = address(server.settings, server.port)
-        self._thread = threading.Thread(target=server.run, name="pulseboard-server", daemon=True)
+        self.url = url_of(server.settings, server.port)
+        self._thread = threading.Thread(target=server.run_in_background, name="pulseboard-server", daemon=True)
         self._thread.start()
-        server.board.start()
+        server.dashboard.start()
         server.ready.wait(30)
+        if server.error is not None:  # otherwise requests would wait for a server that is not there
+            raise server.error
 
     @property
     def port(self) -> int:
-        """The port it listens at."""
+        """The port it listens on."""
         return self._server.port
 
     def wait(self) -> None:
-        """Return when it has ended; Ctrl-C ends it."""
+        """Return when the server has stopped. Ctrl-C stops it."""
         try:
             while self._thread.is_alive():
                 self._thread.join(0.5)
@@ -41,11 +43,11 @@ class Background:
             self.stop()
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the server."""
         self._server.stop()
         self._thread.join(5)
 
-    def __enter__(self) -> Background:
+    def __enter__(self) -> BackgroundServer:
         return self
 
     def __exit__(
@@ -57,25 +59,27 @@ class Background:
         return f"Pulseboard at {self.url}" + ("" if self._thread.is_alive() else " (stopped)")
 
     def _repr_html_(self) -> str:
-        return f'<iframe src="{escaped(self.url)}" width="100%" height="{_HEIGHT_PIXELS}" frameborder="0"></iframe>'
+        return f'<iframe src="{escape(self.url)}" width="100%" height="{_HEIGHT_PIXELS}" frameborder="0"></iframe>'
 
 
-def serve(*paths: str | os.PathLike[str], block: bool = False, **options: Any) -> Background:
-    """Serve the dashboard of these log directories behind the program.
+def serve(*paths: str | os.PathLike[str], block: bool = False, **options: Any) -> BackgroundServer:
+    """Serve the dashboard of these log directories in the background. `options` are the fields of ServerSettings.
 
-    The options are those of the command by the names of `Settings`: `host`, `port`, `prefix`, `title`, `reload_secs`,
-    `token`, `read_token`, `token_file`, `allow_hosts`, `follow_links`, `certfile`, `keyfile`. With `block`, return
-    when it has ended.
+    block  return only when the server has stopped
     """
-    from pulseboard.read.discover import roots_of
+    from pulseboard.read.discovery.log_directory import log_directories_from
 
     if not paths:
         raise LogNotFound("(none)", why="no path was given")
+    settings = ServerSettings(**options)
+    listening = Server(log_directories_from(paths, links_out=settings.follow_links), settings)
     try:
-        settings = Settings(**options)
-    except TypeError as error:
-        raise BadSetting(f"pb.serve has no such option: {error}") from error
-    made = Background(Server(roots_of(paths, links_out=settings.follow_links), settings))
+        if missing := listening.dashboard.runs.connect():
+            raise LogNotFound(missing[0], why="nothing is there")
+    except PulseboardError:
+        listening.close()
+        raise
+    server = BackgroundServer(listening)
     if block:
-        made.wait()
-    return made
+        server.wait()
+    return server

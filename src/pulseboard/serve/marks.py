@@ -1,7 +1,8 @@
-"""User marks on runs: names, colours, notes and their like, kept in the user's data directory.
+"""Marks that users give runs (names, colors, notes, pins), kept in the user's data directory.
 
-One JSON file for all log directories, by the absolute directory of each run: however a run is reached, its marks are
-the same. The file is replaced whole, under a lock, so that two servers lose nothing of each other's.
+One JSON file for all log directories, keyed by the absolute directory or URL of each run, so a run has the same marks
+from whichever log directory it is served. The file is replaced as a whole under a lock, so that two servers do not
+lose each other's changes.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from pulseboard.core.errors import PulseboardError
-from pulseboard.serve import schema
-from pulseboard.serve.places import data_directory
+from pulseboard.core.locations import is_url
+from pulseboard.serve.http import schema
+from pulseboard.serve.user_data import data_directory
 
 Marks = dict[str, Any]
 
@@ -25,67 +27,66 @@ MARKS = {
     "title": "Marks",
     **schema.record(
         {
-            "name": schema.or_null(schema.text("shown in place of the run's name", most=500)),
-            "color": schema.or_null(schema.text("a CSS colour", most=64)),
-            "hidden": schema.flag("left out of charts"),
-            "note": schema.or_null(schema.text("any text; Markdown", most=20_000)),
-            "tags": schema.several(schema.text(most=200), "words to find it by", most=100),
-            "pinned": schema.flag("kept on top"),
-            "expected": schema.several(schema.text(most=200), "findings the user knows about, by slug", most=1000),
+            "name": schema.nullable(schema.string("shown instead of the run's name", max_length=500)),
+            "color": schema.nullable(schema.string("a CSS color", max_length=64)),
+            "hidden": schema.boolean("left out of charts"),
+            "note": schema.nullable(schema.string("any text; Markdown", max_length=20_000)),
+            "tags": schema.array(schema.string(max_length=200), "labels to find the run by", max_items=100),
+            "pinned": schema.boolean("kept at the top"),
+            "expected": schema.array(
+                schema.string(max_length=200), "slugs of findings that the user marked as expected", max_items=1000
+            ),
         },
-        "What a user has said about a run.",
+        "Marks that a user gave a run.",
     ),
 }
 
 
-class MarksNotKept(PulseboardError):
-    """The marks could not be written. They are lost when the server ends."""
+class MarksNotSaved(PulseboardError):
+    """The marks file cannot be written."""
 
 
 class MarksFile:
-    """The marks of every run that has any."""
+    """The marks of every run that has any. Thread-safe."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or data_directory() / "marks.json"
         self._lock = threading.Lock()
-        self._seen: tuple[int, int] | None = None
+        self._version: tuple[int, int] | None = None
         self._marks: dict[str, Marks] = {}
 
     def of(self, directory: str) -> Marks | None:
         """The marks of the run in a directory."""
-        return self._current().get(key_of(directory))
+        return self.all().get(key_of(directory))
 
     def all(self) -> Mapping[str, Marks]:
-        """Marks by directory."""
-        return self._current()
-
-    def set(self, marks: Mapping[str, Marks | None]) -> None:
-        """Give each directory exactly these marks; None takes them away."""
-        with self._lock, self._locked_file():
-            now = dict(self._read())
-            for directory, said in marks.items():
-                kept = {name: value for name, value in (said or {}).items() if value not in (None, False, [], "")}
-                if kept:
-                    now[key_of(directory)] = kept
-                else:
-                    now.pop(key_of(directory), None)
-            self._write(now)
-
-    # ---- the file
-
-    def _current(self) -> dict[str, Marks]:
-        # Looked at every time: another server may have changed it, and a look takes a microsecond.
+        """Marks by `key_of` the run's directory."""
+        # Checked every time, because another server may have changed the file; it takes a microsecond.
         with self._lock:
             return self._read()
+
+    def set(self, marks: Mapping[str, Marks | None]) -> None:
+        """Give each directory exactly these marks; None removes them."""
+        with self._lock, self._locked_file():
+            all_marks = dict(self._read())
+            for directory, given in marks.items():
+                kept = {name: value for name, value in (given or {}).items() if value not in (None, False, [], "")}
+                if kept:
+                    all_marks[key_of(directory)] = kept
+                else:
+                    all_marks.pop(key_of(directory), None)
+            self._write(all_marks)
+
+    # ---- the file
 
     def _read(self) -> dict[str, Marks]:
         try:
             stat = os.stat(self.path)
         except OSError:
             return {}
-        seen = (stat.st_mtime_ns, stat.st_ino)
-        if seen != self._seen:
-            self._marks, self._seen = _read_file(self.path), seen
+        version = (stat.st_mtime_ns, stat.st_ino)
+        if version != self._version:
+            self._marks, self._version = _read_file(self.path), version
         return self._marks
 
     def _write(self, marks: dict[str, Marks]) -> None:
@@ -103,9 +104,7 @@ class MarksFile:
             if part is not None:
                 with contextlib.suppress(OSError):
                     os.unlink(part)
-            raise MarksNotKept(
-                f"The marks could not be kept: {error.strerror}. Make room or another place: {self.path}"
-            ) from error
+            raise self._not_saved(error) from error
 
     @contextlib.contextmanager
     def _locked_file(self) -> Iterator[None]:
@@ -113,30 +112,34 @@ class MarksFile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             lock = open(self.path.with_suffix(".lock"), "a")  # noqa: SIM115 - closed below, after the change
         except OSError as error:
-            raise MarksNotKept(
-                f"The marks could not be kept: {error.strerror}. Make room or another place: {self.path}"
-            ) from error
+            raise self._not_saved(error) from error
         with lock:
             try:
                 import fcntl
-            except ImportError:  # no such locks on this system: the last writer wins
+            except ImportError:  # no file locks on this system: the last writer wins
                 yield
                 return
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
+    def _not_saved(self, error: OSError) -> MarksNotSaved:
+        return MarksNotSaved(
+            f"Cannot save the marks: {error.strerror}. Free some space, or set PULSEBOARD_DATA_DIR to another "
+            f"directory. {self.path}"
+        )
+
 
 @lru_cache(maxsize=1 << 16)
 def key_of(directory: str) -> str:
-    """What the marks of a run in this directory are kept by. Remembered: the file system is slow to ask."""
-    return os.path.realpath(directory)
+    """The key of a run's marks: its URL or real path. Cached, because resolving a path is slow."""
+    return directory if is_url(directory) else os.path.realpath(directory)
 
 
 def _read_file(path: Path) -> dict[str, Marks]:
-    """The marks in the file. What is no marks is put aside under another name, never overwritten."""
+    """The marks in the file. A damaged file is renamed, never overwritten."""
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))["marks"]
-        return {str(directory): dict(marks) for directory, marks in said.items()}
+        marks = json.loads(path.read_text(encoding="utf-8"))["marks"]
+        return {str(directory): dict(given) for directory, given in marks.items()}
     except OSError:
         return {}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -1,97 +1,116 @@
-"""The server: sockets, board and application put together and run."""
+"""The server: sockets, dashboard and application put together and run."""
 
 from __future__ import annotations
 
-import logging
+import contextlib
+import signal
 import socket
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING
 
-from pulseboard.serve.listening import is_far, listen
-from pulseboard.serve.settings import Settings
+from pulseboard.serve.http.sockets import listen, over_ssh
+from pulseboard.serve.settings import ServerSettings
 
 if TYPE_CHECKING:
-    from pulseboard.read.discover import Root
-    from pulseboard.serve.board import Board
-    from pulseboard.serve.quiet import QuietServer
-
-_SHUTDOWN_SECS = 1
-_KEEP_ALIVE_SECS = 75
-_MOST_CONNECTIONS = 4000
+    from pulseboard.read.discovery.log_directory import LogDirectory
+    from pulseboard.serve.http.uvicorn_server import UvicornServer
+    from pulseboard.serve.live.dashboard import Dashboard
 
 
 class Server:
-    """One server over some log directories. Made, it listens; `run` answers."""
+    """A server over some log directories. Listens as soon as it is created; `run` handles requests."""
 
-    def __init__(self, roots: Sequence[Root], settings: Settings) -> None:
-        from pulseboard.serve.board import Board
+    def __init__(self, log_directories: Sequence[LogDirectory], settings: ServerSettings) -> None:
+        from pulseboard.serve.live.dashboard import Dashboard
 
         self.settings = settings
         self.sockets: list[socket.socket] = listen(settings)
         self.port: int = self.sockets[0].getsockname()[1]
         self.guard = settings.guard(port=self.port)
-        self.board: Board = Board(roots, title=settings.title, every_secs=settings.reload_secs)
-        self._uvicorn: QuietServer | None = None
+        self.dashboard: Dashboard = Dashboard(log_directories, title=settings.title, every_secs=settings.reload_secs)
+        self.ready = threading.Event()  # set when it answers requests, and when it failed to start
+        self.error: BaseException | None = None  # why it failed
+        self._uvicorn: UvicornServer | None = None
         self._stopping = False
-        self.ready = threading.Event()
 
     def run(self) -> None:
-        """Answer until `stop`, Ctrl-C or the end of the process. In the main thread, signals stop it."""
-        # The board's thread reads, mostly outside the interpreter, while the modules of the server load here.
-        from pulseboard.serve.app import App
-        from pulseboard.serve.bounded_head import BoundedHead
-        from pulseboard.serve.page import Page
-        from pulseboard.serve.quiet import Config, QuietServer
+        """Handle requests until `stop` is called. In the main thread, SIGINT and SIGTERM stop it too."""
+        if threading.current_thread() is not threading.main_thread():
+            self._serve()
+            return
+        # uvicorn handles signals itself if it runs in the main thread, and raises them again when it has stopped.
+        thread = threading.Thread(target=self.run_in_background, name="pulseboard-server", daemon=True)
+        with self._signals_handled():
+            thread.start()
+            while thread.is_alive():
+                thread.join(0.5)  # without a timeout, Ctrl-C would not interrupt it on Windows
+        if self.error is not None:
+            raise self.error
+
+    def run_in_background(self) -> None:
+        """Handle requests until `stop` is called. An error is kept in `error` for the thread that waits."""
+        with contextlib.suppress(BaseException):
+            self._serve()
+
+    @contextlib.contextmanager
+    def _signals_handled(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._stopping and self._uvicorn is not None:
+            self._uvicorn.force_exit = True  # the second signal: do not wait for responses
+        self.stop()
+
+    def _serve(self) -> None:
+        try:
+            with contextlib.ExitStack() as cleanup:
+                for listener in self.sockets:
+                    cleanup.callback(listener.close)
+                cleanup.callback(self.dashboard.close)
+                self._serve_until_stopped(cleanup)
+        except BaseException as error:
+            self.error = error
+            raise
+        finally:
+            self.ready.set()
+
+    def _serve_until_stopped(self, cleanup: contextlib.ExitStack) -> None:
+        # The dashboard's thread reads, mostly without the GIL, while these modules load.
+        from pulseboard.serve.http import uvicorn_server
+        from pulseboard.serve.http.app import App
+        from pulseboard.serve.http.page import Page
 
         app = App(
-            self.board,
+            self.dashboard,
             guard=self.guard,
             page=Page(title=self.settings.title),
             prefix=self.settings.prefix,
-            far=is_far(),
+            over_ssh=over_ssh(),
+            on_ready=self.ready.set,
         )
-        config = Config(
-            app,
-            http=BoundedHead,
-            loop=_loop(),
-            ws="none",
-            lifespan="off",
-            interface="asgi3",
-            log_config=None,
-            log_level=logging.ERROR,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            limit_concurrency=_MOST_CONNECTIONS,
-            timeout_keep_alive=_KEEP_ALIVE_SECS,
-            timeout_graceful_shutdown=_SHUTDOWN_SECS,
-            ssl_certfile=self.settings.certfile,
-            ssl_keyfile=self.settings.keyfile,
-        )
-        self._uvicorn = QuietServer(config, on_ready=self.ready.set, on_signal=self.stop)
-        try:
-            if not self._stopping:
-                self._uvicorn.run(sockets=self.sockets)
-        finally:
-            app.close()
-            self.board.close()
-            for one in self.sockets:
-                one.close()
+        cleanup.callback(app.close)
+        self._uvicorn = uvicorn_server.create(app, certfile=self.settings.certfile, keyfile=self.settings.keyfile)
+        if not self._stopping:
+            self._uvicorn.run(sockets=self.sockets)
+
+    def close(self) -> None:
+        """Stop listening, if it never ran."""
+        for listener in self.sockets:
+            listener.close()
+        self.dashboard.close()
 
     def stop(self) -> None:
-        """End soon: streams are closed, answers under way get a second. Safe from any thread and in a signal."""
+        """Stop soon: streams end, and responses in progress get one second. Safe in any thread and signal handler."""
         self._stopping = True
-        self.board.closed = True
+        self.dashboard.closed = True
         if self._uvicorn is not None:
             self._uvicorn.should_exit = True
-        # Not under a lock: a signal may have come while its thread held that very lock.
-        threading.Thread(target=self.board.journal.wake, daemon=True).start()
-
-
-def _loop() -> Literal["uvloop", "asyncio"]:
-    try:
-        import uvloop  # noqa: F401
-    except ImportError:  # not on Windows
-        return "asyncio"
-    return "uvloop"
+        # On a thread: a signal may interrupt code that holds the lock which `notify` takes.
+        threading.Thread(target=self.dashboard.revisions.notify, daemon=True).start()

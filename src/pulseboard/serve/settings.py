@@ -1,4 +1,4 @@
-"""What a server is started with: where it listens, what it shows, and who may ask."""
+"""The settings of a server: where it listens, what it shows, and who may use it."""
 
 from __future__ import annotations
 
@@ -7,81 +7,84 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pulseboard.core.errors import PulseboardError
-from pulseboard.serve.access import BadToken, Guard, Token, is_local, machine_name, new_token, read_token_file
+from pulseboard.serve.security.access import BadToken, Guard, Token, is_local, machine_name, new_token, read_token_file
 
 DEFAULT_PORT = 6006
-"""TensorBoard's."""
+"""The same as TensorBoard's."""
 
 TOKEN_VARIABLE = "PULSEBOARD_TOKEN"
 
 
 class BadSetting(PulseboardError, ValueError):
-    """An option of the server that cannot be used."""
+    """A setting of the server is invalid."""
 
 
 @dataclass(slots=True)
-class Settings:
-    """Everything about a server but its log directories."""
+class ServerSettings:
+    """Everything about a server except its log directories."""
 
     host: str = "localhost"
-    port: int | None = None  # None: 6006, or the next that is free; 0: any that is free
+    port: int | None = None  # None: 6006 or the next free port; 0: any free port
     prefix: str = ""
     title: str = "Pulseboard"
     reload_secs: float = 5.0  # 0: read once
-    token: str | None = None  # for everything
-    read_token: str | None = None  # for looking only
+    token: str | None = None  # gives full access
+    read_token: str | None = None  # gives read-only access
     token_file: str | None = None
     allow_hosts: Sequence[str] = ()
-    follow_links: bool = False  # also those that lead out of the log directories
+    follow_links: bool = False  # also symlinks that lead out of the log directories
     certfile: str | None = None
     keyfile: str | None = None
     frame_ancestors: Sequence[str] = ("'self'",)
 
-    # The token to print, where one was made here. Known until it has been told, then only its hash.
-    made_token: str | None = field(default=None, init=False)
+    # The token to print, if one was generated here. Cleared once it was printed; only its hash is kept.
+    generated_token: str | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.prefix = "/" + self.prefix.strip("/") if self.prefix.strip("/") else ""
         if any(c in self.prefix for c in '?#%;\\"<>') or ".." in self.prefix or not self.prefix.isascii():
-            raise BadSetting(f"{self.prefix!r} cannot be a path prefix. Use letters, digits, - and _, such as /board")
-        if bool(self.certfile) != bool(self.keyfile) and not self.certfile:
-            raise BadSetting("A key without a certificate: give --certfile too.")
+            raise BadSetting(f"Invalid path prefix {self.prefix!r}. Use letters, digits, - and _, such as /board")
+        if self.keyfile and not self.certfile:
+            raise BadSetting("A TLS key was given without a certificate. Add --certfile.")
         for path in (self.certfile, self.keyfile):
             if path is not None and not os.path.isfile(path):
-                raise BadSetting(f"There is no such TLS file. Check the path: {path}")
+                raise BadSetting(f"TLS file not found. Check the path: {path}")
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine reaches the server."""
+        """Whether only this machine can reach the server."""
         return is_local(self.host)
 
     @property
     def scheme(self) -> str:
-        """http, or https where there is a certificate."""
+        """https if there is a certificate, otherwise http."""
         return "https" if self.certfile else "http"
 
     def tokens(self) -> list[Token]:
-        """The tokens that count; for an address that others reach one is made where the user set none."""
-        said = [(self.token or os.environ.get(TOKEN_VARIABLE) or None, "full"), (self.read_token, "read")]
-        tokens = [Token.of(token, role="full" if role == "full" else "read") for token, role in said if token]
+        """The valid tokens. If the user set none and other machines can reach the server, one is generated."""
+        tokens = []
+        if full_token := self.token or os.environ.get(TOKEN_VARIABLE):
+            tokens.append(Token.of(full_token, role="full"))
+        if self.read_token:
+            tokens.append(Token.of(self.read_token, role="read"))
         if self.token_file:
             try:
                 tokens += read_token_file(self.token_file)
             except OSError as error:
-                raise BadToken(f"The token file cannot be read: {error.strerror}. {self.token_file}") from error
+                raise BadToken(f"Cannot read the token file: {error.strerror}. {self.token_file}") from error
         if not tokens and not self.is_local:
-            self.made_token = new_token()
-            tokens = [Token.of(self.made_token, role="full")]
+            self.generated_token = new_token()
+            tokens = [Token.of(self.generated_token, role="full")]
         self.token = self.read_token = None
         return tokens
 
     def guard(self, *, port: int) -> Guard:
-        """The guard of a server that listens at this port."""
+        """The guard of a server that listens on this port."""
         return Guard(
             tokens=self.tokens(),
             hosts={*self.allow_hosts, self.host} - {""},
             machine=None if self.is_local else machine_name(),
-            # Browsers do not tell ports apart: two servers on a machine would take each other's cookie.
+            # Cookies ignore ports: two servers on one machine would overwrite each other's cookie.
             cookie=f"pulseboard_{port}",
             cookie_path=f"{self.prefix}/",
             frame_ancestors=self.frame_ancestors,

@@ -1,1 +1,1 @@
-"""commands: one file a command. Its docstring is its help; `configure` and `run` are its code."""
+"""commands: one file per command. Its docstring is the help text, `configure` adds arguments, `run` does the work."""

@@ -1,11 +1,11 @@
-"""Move finished runs to an archive directory, compressed; they still open from there.
+"""Move finished runs to an archive directory, compressed and still readable.
 
-Nothing is touched without --yes: the plan is printed. Each file is compressed (plain gzip), read back and
-compared byte for byte before the original goes. Files that are not part of the log, such as checkpoints,
-stay where they are. Runs that changed in the last ten minutes are left out (see --min-age).
+Without --yes it only prints the plan. Each file is compressed (plain gzip), read back and compared byte by byte
+before the original is removed. Files that are not part of the log, such as checkpoints, stay where they are. Runs
+that changed in the last ten minutes are skipped (see --min-age).
 
-  pulseboard archive runs/2025-* --to /archive          what would happen
-  pulseboard archive runs/2025-* --to /archive --yes    do it
+  pulseboard archive runs/2025-* --to /archive          show what would be moved
+  pulseboard archive runs/2025-* --to /archive --yes    move it
   pulseboard ls /archive                                archived runs open like any other
 """
 
@@ -19,10 +19,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from pulseboard.cli import options, terminal, wording
-from pulseboard.files import archive, layout
-from pulseboard.read.log import Log
-from pulseboard.read.readers.event_file import EventFile
-from pulseboard.read.run import Run
+from pulseboard.core.errors import PulseboardError
+from pulseboard.core.locations import is_url
+from pulseboard.read.event_files.event_file import EventFile
+from pulseboard.read.event_files.run import EventFileRun
+from pulseboard.read.runs import Runs
+from pulseboard.rundir import archive, layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,26 +33,30 @@ class _Move:
     source: str
     target: str
     size: int
-    below: str  # directories below this one go once they are empty
+    below: str  # empty directories below this one are removed
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_choice(parser, tags=False)
-    parser.add_argument("--to", required=True, metavar="DIR", help="the archive directory; made if need be")
-    parser.add_argument("--yes", action="store_true", help="do it; without this the plan is only printed")
+    parser.add_argument("--to", required=True, metavar="DIR", help="the archive directory; created if needed")
+    parser.add_argument("--yes", action="store_true", help="move the files; without this, only print the plan")
     parser.add_argument(
         "--min-age",
         type=float,
         default=600,
         metavar="SECS",
-        help="leave out runs that changed within SECS (600)",
+        help="skip runs that changed within the last SECS seconds (600)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
+    if remote := [path for path in args.paths if is_url(layout.split_named_path(path)[1])]:
+        raise PulseboardError(f"Only local runs can be archived. Give a directory of this machine, not {remote[0]}")
     log = options.load(args)
-    moves, live = _plan(log, options.chosen_runs(log, args), to=os.path.abspath(args.to), min_age_secs=args.min_age)
+    logs = [run.main for run in options.chosen_runs(log, args)]
+    runs = [run for run in logs if isinstance(run, EventFileRun)]
+    moves, live = _plan(log, runs, to=os.path.abspath(args.to), min_age_secs=args.min_age)
     done: list[archive.Archived] = []
     failed: list[str] = []
     if args.yes:
@@ -83,11 +89,11 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _plan(log: Log, runs: list[Run], *, to: str, min_age_secs: float) -> tuple[list[_Move], list[str]]:
-    """What is to be moved, and the runs that are left out because they still change."""
-    moves: dict[str, _Move] = {}  # by the file itself, whatever links lead to it
+def _plan(log: Runs, runs: list[EventFileRun], *, to: str, min_age_secs: float) -> tuple[list[_Move], list[str]]:
+    """The files to move, and the runs that are skipped because they still change."""
+    moves: dict[str, _Move] = {}  # by real path, whatever links lead to it
     live: list[str] = []
-    # A run before the links to it: it is archived once, under its own name.
+    # A run comes before links to it, so it is archived once, under its own name.
     for run in sorted(runs, key=lambda run: os.path.realpath(run.directory) != run.directory):
         files = [file for rank in run.ranks.values() for file in rank.files]
         changed = max((file.seen.mtime_ns / 1e9 for file in files if file.seen), default=0.0)
@@ -100,32 +106,32 @@ def _plan(log: Log, runs: list[Run], *, to: str, min_age_secs: float) -> tuple[l
     return list(moves.values()), live
 
 
-def _moves_of(log: Log, run: Run, to: str) -> Iterator[_Move]:
-    """Where each file of a run goes: its path from the log directory on, below the archive."""
-    root = next(root for root in log.roots if _holds(root.path, run))
-    recorded = run.directory.removesuffix(os.sep + layout.EVENTS_DIRECTORY)
+def _moves_of(log: Runs, run: EventFileRun, to: str) -> Iterator[_Move]:
+    """Where each file of a run goes: the same path below the archive as below the log directory."""
+    root = next(root for root in log.log_directories if _holds(root.path, run))
+    recorded = layout.recorded_directory(run.directory)
     if os.path.isfile(root.path):
         top, below, paths = os.path.dirname(root.path), os.path.dirname(root.path), [root.path]
     else:
-        # The directory that was named stays, unless it was the run itself.
+        # Keep the given directory, unless it is the run itself.
         top, below = root.path, os.path.dirname(root.path) if recorded == root.path else root.path
         paths = [_path_of(file, rank) for rank in run.ranks.values() for file in rank.files]
         paths += [path for name in layout.SIDE_FILES if os.path.isfile(path := os.path.join(recorded, name))]
     for path in paths:
         folder, name = os.path.split(path)
-        if not folder.startswith(os.path.join(to, "")):  # what is in the archive already stays at its place
+        if not folder.startswith(os.path.join(to, "")):  # files already in the archive stay where they are
             folder = os.path.join(to, root.name or os.path.basename(top), os.path.relpath(folder, top))
         target = os.path.join(os.path.normpath(folder), archive.target_name(name))
         yield _Move(run.name, path, target, os.path.getsize(path), below)
 
 
-def _holds(path: str, run: Run) -> bool:
+def _holds(path: str, run: EventFileRun) -> bool:
     inside = run.directory == path or run.directory.startswith(os.path.join(path, ""))
     return inside or any(file.path == path for file in run.files)
 
 
-def _path_of(file: EventFile, run: Run) -> str:
-    """The file's path in the run's own directory; a file that two links lead to goes by one path elsewhere."""
+def _path_of(file: EventFile, run: EventFileRun) -> str:
+    """The file's path in the run's own directory. A file reached by two links may be listed under the other one."""
     own = os.path.join(run.directory, os.path.basename(file.path))
     return own if os.path.exists(own) else file.path
 
@@ -147,7 +153,7 @@ def _print(args: argparse.Namespace, moves: list[_Move], done: list[archive.Arch
     elif args.yes:
         before, after = sum(one.size_before for one in done), sum(one.size_after for one in done)
         files = wording.plural(len(done), "file")
-        console.print(f"Archived {files} to {args.to}: {wording.size(before)} became {wording.size(after)}.")
+        console.print(f"Archived {files} to {args.to}: {wording.size(before)} compressed to {wording.size(after)}.")
     else:
         table = terminal.table("run", "files", "size", right=("files", "size"), fold=("run",))
         for name in runs:
@@ -157,4 +163,4 @@ def _print(args: argparse.Namespace, moves: list[_Move], done: list[archive.Arch
         total = wording.size(sum(move.size for move in moves))
         console.print(f"Would archive {wording.plural(len(runs), 'run')}, {total}, to {args.to}. Add --yes to do it.")
     if live:
-        console.print(f"Left out, changed in the last {args.min_age:g} s: {', '.join(live)}", style="yellow")
+        console.print(f"Skipped, changed in the last {args.min_age:g} s: {', '.join(live)}", style="yellow")

@@ -1,17 +1,17 @@
-"""Say what is wrong with runs, since when, why probably, and what to change.
+"""Report what is wrong with runs, since when, the likely cause, and what to change.
 
-Reads every run below PATH, recognises metrics by their names, and reports findings with their evidence, the
-likely causes, the next check to make, and what could not be checked because nothing of it is logged.
+Reads every run below PATH, recognizes metrics under any name, and reports findings with their evidence, the likely
+causes, what to check next, and which checks could not run because their metrics are not logged.
 
-  pulseboard diagnose runs/                     every run; of several, a summary table too
-  pulseboard diagnose runs/ -r baseline --all   one run, with all findings and everything that was not checked
-  pulseboard diagnose runs/ --json              for programs: schema 1, the same as the dashboard's
-  pulseboard diagnose runs/ --fail-on warning   exit code 1 where a warning or worse was found
-  pulseboard diagnose runs/ --watch             stay, and report as runs grow
-  pulseboard diagnose runs/new --against runs/good   beside earlier runs of the same task, three or more
+  pulseboard diagnose runs/                     every run, with a summary table if there are several
+  pulseboard diagnose runs/ -r baseline --all   one run, with all findings and every check that could not run
+  pulseboard diagnose runs/ --json              for programs; the same schema as the dashboard's
+  pulseboard diagnose runs/ --fail-on warning   exit code 1 on a warning or worse
+  pulseboard diagnose runs/ --watch             keep running and report as runs grow
+  pulseboard diagnose runs/new --against runs/good   compare with three or more known-good runs of the same task
   pulseboard diagnose runs/ --role train.loss=my/objective --profile gpt
 
-Exit codes: 0 nothing at or above --fail-on (critical), 1 something is, 2 the input could not be read.
+Exit codes: 0 nothing at or above --fail-on (critical), 1 at least one finding is, 2 the input could not be read.
 """
 
 from __future__ import annotations
@@ -24,40 +24,44 @@ from typing import TYPE_CHECKING
 from pulseboard.cli import findings, options, terminal
 from pulseboard.core.errors import PulseboardError
 from pulseboard.core.finding import SEVERITIES, RunReport, Severity
+from pulseboard.core.json_numbers import encode_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pulseboard.read.every_run import EveryRun
-    from pulseboard.read.log import Log
+    from pulseboard.read.runs import Runs
 
 _FORMATS = ("text", "json", "markdown", "html")
-# Of several runs this many of the worst are shown in full, and all in a table.
-_MOST_IN_FULL = 5
+# With several runs, show this many of the worst in full, and all of them in a table.
+_MAX_IN_FULL = 5
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_choice(parser, tags=False)
-    parser.add_argument("--format", choices=_FORMATS, default="text", help="how to print it (text)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write there; .md and .html choose the format")
+    parser.add_argument("--format", choices=_FORMATS, default="text", help="output format (text)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE; .md, .html and .json set the format")
     parser.add_argument(
         "--profile", metavar="NAME|FILE", help="general, gpt, hjepa, diffusion, moe, or your own TOML file"
     )
     parser.add_argument(
-        "--role", action="append", default=[], metavar="ROLE=TAG", help="read a tag as this role: train.loss=my/loss"
+        "--role",
+        action="append",
+        default=[],
+        metavar="ROLE=TAG",
+        help="give a tag a role: train.loss=my/loss; repeatable",
     )
     parser.add_argument(
         "--against",
         action="append",
         metavar="PATH",
-        help="earlier runs of the same task that went well, three or more: tell where these leave their band",
+        help="three or more known-good runs of the same task: report where curves leave their range",
     )
     parser.add_argument(
-        "--fail-on", choices=SEVERITIES, default="critical", help="exit with 1 at or above this (critical)"
+        "--fail-on", choices=SEVERITIES, default="critical", help="exit with 1 at or above this severity (critical)"
     )
-    parser.add_argument("--all", action="store_true", help="show every finding, and all that was not checked")
-    parser.add_argument("--watch", action="store_true", help="stay, and report what changes as runs grow")
+    parser.add_argument("--all", action="store_true", help="show every finding, and every check that could not run")
+    parser.add_argument("--watch", action="store_true", help="keep running and report new findings as runs grow")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,11 +72,11 @@ def run(args: argparse.Namespace) -> int:
         args.against = earlier_runs(args.against, roles=roles)
     if args.watch:
         return _watch(options.load(args), args, roles)
-    log = options.load_any(args)
+    log = options.load(args)
     chosen = _chosen(log, args)
     reports = _reports(log, args, roles, chosen)
     if not reports:
-        raise PulseboardError(f"There are no runs to diagnose below {', '.join(root.path for root in log.roots)}")
+        raise PulseboardError(f"No runs to diagnose below {', '.join(root.location for root in log.log_directories)}")
     for role, tag in roles.items():
         if tag and all(report.roles.get(role) != tag for report in reports):
             raise PulseboardError(f"No run has a scalar {tag!r} to read as {role}. `pulseboard show` lists the tags.")
@@ -80,12 +84,12 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(_at_or_above(report, args.fail_on) for report in reports) else 0
 
 
-def _chosen(log: Log | EveryRun, args: argparse.Namespace) -> set[str] | None:
+def _chosen(log: Runs, args: argparse.Namespace) -> set[str] | None:
     return {run.name for run in options.chosen_runs(log, args)} if args.runs else None
 
 
 def _reports(
-    log: Log | EveryRun,
+    log: Runs,
     args: argparse.Namespace,
     roles: Mapping[str, str],
     chosen: set[str] | None,
@@ -110,7 +114,7 @@ def _print(reports: Sequence[RunReport], args: argparse.Namespace) -> None:
 
         options.print_json(report_dict(reports))
         return
-    text = _written(reports, kind, everything=args.all)
+    text = _as_text(reports, kind, everything=args.all)
     if args.output:
         Path(args.output).write_text(text, encoding="utf-8")
         print(f"Wrote {args.output}", file=sys.stderr)
@@ -118,7 +122,7 @@ def _print(reports: Sequence[RunReport], args: argparse.Namespace) -> None:
         sys.stdout.write(text)
 
 
-def _written(reports: Sequence[RunReport], kind: str, *, everything: bool) -> str:
+def _as_text(reports: Sequence[RunReport], kind: str, *, everything: bool) -> str:
     if kind == "markdown":
         from pulseboard.diagnose.report.markdown import as_markdown
 
@@ -132,41 +136,41 @@ def _written(reports: Sequence[RunReport], kind: str, *, everything: bool) -> st
 
         from pulseboard.core.finding import report_dict
 
-        return json.dumps(options.plain(report_dict(reports)), indent=2) + "\n"
+        return json.dumps(encode_numbers(report_dict(reports)), indent=2) + "\n"
     from pulseboard.diagnose.report.text import as_text
 
     return as_text(reports, everything=everything)
 
 
 def _show(reports: Sequence[RunReport], *, everything: bool) -> None:
+    from pulseboard.diagnose.report.sentences import STATUS_ORDER
     from pulseboard.diagnose.report.text import lines_of
 
     console = terminal.console()
     width = min(console.width, 110)
-    order = {"critical": 0, "warning": 1, "info": 2, "ok": 3}
-    in_full = sorted(reports, key=lambda report: order[report.status])
+    in_full = sorted(reports, key=lambda report: STATUS_ORDER.index(report.status))
     if len(reports) > 1 and not everything:
-        in_full = [report for report in in_full if report.status in ("critical", "warning")][:_MOST_IN_FULL]
+        in_full = [report for report in in_full if report.status in ("critical", "warning")][:_MAX_IN_FULL]
     for line in lines_of(in_full, width=width, everything=everything):
         findings.print_line(line)
     if len(reports) > 1:
         findings.print_summary(reports)
 
 
-def _watch(log: Log, args: argparse.Namespace, roles: Mapping[str, str]) -> int:
-    """Report once, then whatever is new as the log grows. Ctrl-C ends it."""
+def _watch(log: Runs, args: argparse.Namespace, roles: Mapping[str, str]) -> int:
+    """Report once, then print new findings as the runs grow, until Ctrl-C."""
     chosen = _chosen(log, args)
     worst = False
     reports = _reports(log, args, roles, chosen, watching=True)
     _print(reports, args)
-    news = findings.News(reports)
+    news = findings.NewFindings(reports)
     try:
         for changes in log.follow(every_secs=2.0):
             grown = {*changes.added, *changes.grown}
             names = grown if chosen is None else grown & chosen
             for report in _reports(log, args, roles, names, watching=True) if names else ():
                 worst = worst or _at_or_above(report, args.fail_on)
-                for finding in news.of(report):
+                for finding in news.take(report):
                     findings.print_finding(report.run, finding, as_json=args.json)
     except KeyboardInterrupt:
         print(file=sys.stderr)
@@ -178,7 +182,7 @@ def _at_or_above(report: RunReport, severity: Severity) -> bool:
 
 
 def _roles(given: Sequence[str]) -> dict[str, str]:
-    from pulseboard.diagnose.roles import BY_NAME
+    from pulseboard.diagnose.roles.resolve import BY_NAME
 
     roles = {}
     for pair in given:

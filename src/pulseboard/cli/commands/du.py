@@ -1,9 +1,9 @@
-"""Show where the disk space goes: by run and by kind of data.
+"""Show disk space by run and by kind of data.
 
-The largest runs first. Sizes are of event files; of archived ones, what they take compressed.
+Largest runs first. Sizes are those of event files on disk; archived files count compressed.
 
-  pulseboard du runs/                   every run, and the sum
-  pulseboard du runs/ -r '^2024-'       those whose names match
+  pulseboard du runs/                   every run, and the total
+  pulseboard du runs/ -r '^2024-'       runs whose names match
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def run(args: argparse.Namespace) -> None:
     whole = sum(run.size_bytes for run in runs)
     if args.json:
         records = [
-            {"run": r.name, "path": r.directory, "size_bytes": r.size_bytes, "kinds": by_run[r.name]} for r in runs
+            {"run": r.name, "path": r.location, "size_bytes": r.size_bytes, "kinds": by_run[r.name]} for r in runs
         ]
         options.print_json({"schema": 1, "size_bytes": whole, "kinds": totals, "runs": records})
         return
     terminal.print_notes(log.notes())
     console = terminal.console()
     if not runs:
-        console.print("No runs, so nothing to measure.")
+        console.print("No runs found.")
         return
     kinds = sorted(totals, key=lambda kind: -totals[kind])
     table = terminal.table("run", "size", *kinds, right=("size", *kinds), fold=("run",))

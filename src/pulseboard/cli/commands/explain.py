@@ -1,9 +1,9 @@
-"""Explain a finding: what it sees, why it matters, what to look at first, what to try, and when it is fine.
+"""Explain a finding: what it detects, why it matters, what to check first, what to try, and when it is fine.
 
-pulseboard explain                     every finding in one line
-pulseboard explain loss-spike          its page
-pulseboard explain loss-spike --json   the same for programs
-pulseboard explain --profile gpt       a profile: its metrics, ranges, decision flow and patterns; also your own file
+pulseboard explain                     list every finding
+pulseboard explain loss-spike          the guide to one finding
+pulseboard explain loss-spike --json   the same, for programs
+pulseboard explain --profile gpt       a profile, shipped or your own file: metrics, ranges, decision flow, patterns
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from pulseboard.core.errors import PulseboardError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "slug", nargs="?", metavar="SLUG", help="a finding, such as loss-spike; all where it is left out"
-    )
+    parser.add_argument("slug", nargs="?", metavar="SLUG", help="a finding, such as loss-spike; omit to list all")
     parser.add_argument("--profile", metavar="NAME|FILE", help="print a profile instead: general, gpt, hjepa, …")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
@@ -34,7 +32,7 @@ def run(args: argparse.Namespace) -> None:
         if args.json:
             options.print_json([{"slug": page.slug, "title": page.title, "summary": page.lead} for page in pages])
             return
-        table = terminal.table("finding", "what it sees", fold=("what it sees",))
+        table = terminal.table("finding", "what it detects", fold=("what it detects",))
         for page in pages:
             table.add_row(page.slug, page.lead)
         terminal.print_table(table)
@@ -53,7 +51,7 @@ def _explain_profile(args: argparse.Namespace) -> None:
     from pulseboard.diagnose.report.profile import profile_text
 
     if args.slug is not None:
-        raise PulseboardError("Ask for a finding or for a profile, not for both at once.")
+        raise PulseboardError("Give a finding or a profile, not both.")
     profile = load_profile(args.profile)
     if args.json:
         from dataclasses import asdict

@@ -1,13 +1,15 @@
-"""Write every point of every run to one file: CSV, JSON or Parquet.
+"""Write every point of every run to one file (CSV, JSON or Parquet), or as event files for TensorBoard.
 
-CSV is one long table with the header run,tag,step,wall_time,value; numbers are written so that they read
-back exactly, NaN and infinities as nan, inf and -inf. Without -o the table goes to standard output.
-The format is taken from the name given to -o where --format is left out. --json without -o is JSON
-to standard output; with -o it tells of the file that was written.
+CSV is one long table with the header run,tag,step,wall_time,value. Numbers keep full precision; NaN and infinities
+are written as nan, inf and -inf. Without -o, the output goes to standard output. Without --format, the file name
+given to -o sets the format. --json without -o prints JSON; with -o it prints a summary of what was written as JSON.
+With --format tensorboard, -o is a directory: each run gets a directory with its name there. A directory that contains
+event files is never written to; a missing wall time is written as 0; histograms and media are left out.
 
   pulseboard export runs/ -o all.csv                  every point of every run in one table
-  pulseboard export runs/ -r baseline -t loss         one run's losses to standard output
+  pulseboard export runs/ -r baseline -t loss         the losses of one run, to standard output
   pulseboard export runs/ -f parquet -o all.parquet   for pandas, polars and DuckDB
+  pulseboard export mlruns/ -f tensorboard -o tb/     event files, whatever the format of the logs
 """
 
 from __future__ import annotations
@@ -18,32 +20,46 @@ import sys
 import tempfile
 
 from pulseboard.cli import options, terminal, wording
+from pulseboard.cli.event_file_output import write_runs
 from pulseboard.core.errors import PulseboardError
-from pulseboard.read import export
+from pulseboard.core.note import Note
+from pulseboard.export import write as export
+from pulseboard.export.format import export_formats
+from pulseboard.read.run import Run
+
+_TENSORBOARD = "tensorboard"
 
 
 class NoOutput(PulseboardError):
-    """The export has no place to go to."""
+    """The export cannot be written."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_choice(parser)
-    parser.add_argument("-f", "--format", choices=export.FORMATS, help="default: by the name of --output, else csv")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to write; default: standard output")
-    parser.add_argument("--orphans", action="store_true", help="also points that a restart took the place of")
+    parser.add_argument(
+        "-f",
+        "--format",
+        choices=(*export_formats(), _TENSORBOARD),
+        help="default: by the extension of --output, else csv",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="file or directory to write; default: standard output")
+    parser.add_argument("--orphans", action="store_true", help="include points that a restart replaced")
 
 
 def run(args: argparse.Namespace) -> None:
     form = args.format or ("json" if args.json and not args.output else _form_of(args.output))
-    log = options.load_any(args)
-    # What other ranks logged for themselves goes by their own names, such as exp/ranks/1.
+    log = options.load(args)
+    # Other ranks' own values are exported under their own names, such as exp/ranks/1.
     runs = [rank for run in options.chosen_runs(log, args) for rank in run.ranks.values()]
     picked = [(run, options.chosen_tags(run.tags("scalar"), args)) for run in runs]
+    if form == _TENSORBOARD:
+        _write_event_files(args, picked, notes=log.notes())
+        return
     if not args.output or args.output == "-":
         if form == "parquet" and sys.stdout.isatty():
-            raise NoOutput("Parquet is binary and this is a terminal: name a file with -o FILE.")
-        export.write(picked, sys.stdout.buffer, form=form, orphans=args.orphans)
+            raise NoOutput("Parquet is binary and this is a terminal. Write to a file with -o FILE.")
+        export.write(picked, sys.stdout.buffer, format=form, orphans=args.orphans)
         sys.stdout.buffer.flush()
         terminal.print_notes(log.notes())
         return
@@ -60,23 +76,41 @@ def run(args: argparse.Namespace) -> None:
         options.print_json({"schema": 1, **record})
     else:
         size = wording.size(os.path.getsize(args.output))
-        print(f"{wording.plural(points, 'point')} of {wording.plural(len(runs), 'run')} to {args.output}, {size}")
+        print(f"Wrote {wording.plural(points, 'point')} of {wording.plural(len(runs), 'run')} to {args.output}, {size}")
+
+
+def _write_event_files(args: argparse.Namespace, picked: list[tuple[Run, list[str]]], *, notes: list[Note]) -> None:
+    if not args.output or args.output == "-":
+        raise NoOutput("Event files are written to a directory. Give one with -o DIR.")
+    try:
+        with terminal.loading("Writing") as progress:
+            written = write_runs(picked, args.output, orphans=args.orphans, progress=progress)
+    except OSError as error:
+        raise NoOutput(f"The export failed: {error.strerror}. Choose another directory: {args.output}") from error
+    terminal.print_notes(notes)
+    points = sum(record["points"] for record in written)
+    if args.json:
+        options.print_json(
+            {"schema": 1, "output": args.output, "format": _TENSORBOARD, "runs": len(written), "points": points}
+        )
+    else:
+        print(f"Wrote {wording.plural(points, 'point')} of {wording.plural(len(written), 'run')} to {args.output}")
 
 
 def _form_of(output: str | None) -> str:
     suffix = os.path.splitext(output or "")[1].lstrip(".").lower()
-    return suffix if suffix in export.FORMATS else "csv"
+    return suffix if suffix in export_formats() else "csv"
 
 
-def _write_whole(output: str, picked: export.Picked, form: str, args: argparse.Namespace) -> int:
-    """Write beside the target and rename, so that a cut export leaves no half a file under its name."""
+def _write_whole(output: str, picked: export.Selection, form: str, args: argparse.Namespace) -> int:
+    """Write to a temporary file and rename it, so that an interrupted export leaves no partial file."""
     try:
         handle, part = tempfile.mkstemp(prefix=".pulseboard-", dir=os.path.dirname(os.path.abspath(output)))
     except OSError as error:
-        raise NoOutput(f"Cannot write there: {error.strerror}. Name another file: {output}") from error
+        raise NoOutput(f"Cannot write the export: {error.strerror}. Choose another file: {output}") from error
     try:
         with os.fdopen(handle, "wb") as stream, terminal.loading("Writing") as progress:
-            points = export.write(picked, stream, form=form, orphans=args.orphans, progress=progress)
+            points = export.write(picked, stream, format=form, orphans=args.orphans, progress=progress)
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(part, 0o666 & ~umask)
@@ -84,6 +118,6 @@ def _write_whole(output: str, picked: export.Picked, form: str, args: argparse.N
     except BaseException as error:
         os.unlink(part)
         if isinstance(error, OSError):
-            raise NoOutput(f"The export was not finished: {error.strerror}. Nothing was written to {output}") from error
+            raise NoOutput(f"The export failed: {error.strerror}. Nothing was written to {output}") from error
         raise
     return points

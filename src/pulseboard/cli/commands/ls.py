@@ -1,12 +1,12 @@
-"""List the runs, the most recently active first.
+"""List runs, most recently active first.
 
-One line a run: its last step, scalar points, tags, when it started, how long it ran, its size.
-Damaged files are told on standard error; everything else is still read.
+One line per run: last step, points, tags, start, duration and size. Damaged files are reported on standard error;
+everything else is still read.
 
   pulseboard ls runs/                        every run below a log directory
-  pulseboard ls runs/ -r '^sweep/'           those whose names match
-  pulseboard ls mine:runs/ theirs:/data/runs   two log directories, told apart by names
-  pulseboard ls runs/ --json                 the same for programs, with all notes on damaged files
+  pulseboard ls runs/ -r '^sweep/'           runs whose names match
+  pulseboard ls mine:runs/ theirs:/data/runs   two log directories, each with a name
+  pulseboard ls runs/ --json                 for programs, with all notes about damaged files
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import argparse
 import math
 
 from pulseboard.cli import options, terminal, wording
-from pulseboard.read.every_run import AnyRun
+from pulseboard.read.run import Run
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,27 +24,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    log = options.load_any(args)
+    log = options.load(args)
     runs = options.chosen_runs(log, args)
     if args.json:
         options.print_json(
             {
                 "schema": 1,
                 "runs": [_record(run) for run in runs],
-                "notes": [{"level": n.level, "what": n.what, "path": n.path, "byte": n.byte} for n in log.notes()],
+                "notes": options.note_records(log.notes()),
             }
         )
         return
     terminal.print_notes(log.notes())
     console = terminal.console()
     if not runs:
-        console.print("No runs: no event file (a name with 'tfevents' in it) is here, and no log of another format.")
-        console.print("  " + "\n  ".join(root.path for root in log.roots))
+        console.print("No runs found: no event files or other supported logs in:")
+        console.print("  " + "\n  ".join(root.location for root in log.log_directories))
         return
     columns = ("run", "last step", "points", "tags", "kinds", "started", "ran for", "size")
     table = terminal.table(*columns, right=("last step", "points", "tags", "ran for", "size"), fold=("run", "kinds"))
     for run in runs:
-        step = _last_step(run)
+        step = run.last_step
         table.add_row(
             run.name,
             "-" if step is None else wording.count(step),
@@ -61,17 +61,13 @@ def run(args: argparse.Namespace) -> None:
     console.print(f"{wording.plural(len(runs), 'run')}, {wording.plural(points, 'point')}, {wording.size(total)}")
 
 
-def _last_step(run: AnyRun) -> int | None:
-    return max((stats.max_step for stats in run.stats() if stats.count), default=None)
-
-
-def _record(run: AnyRun) -> dict[str, object]:
+def _record(run: Run) -> dict[str, object]:
     return {
         "run": run.name,
         "aliases": list(run.aliases),
-        "path": run.directory,
-        "files": len(run.files),
-        "last_step": _last_step(run),
+        "path": run.location,
+        "files": len(run.paths()),
+        "last_step": run.last_step,
         "points": run.points,
         "tags": len(run.tags()),
         "kinds": run.kinds(),
@@ -79,4 +75,5 @@ def _record(run: AnyRun) -> dict[str, object]:
         "ended": None if math.isnan(run.ended) else run.ended,
         "size_bytes": run.size_bytes,
         "restarts": len(run.restarts()),
+        "axis": run.axis.as_dict(),
     }

@@ -1,81 +1,89 @@
-"""Serve the dashboard: `pulseboard LOGDIR` does the same.
+"""Serve the dashboard. `pulseboard LOGDIR` is short for it.
 
-Every flag of TensorBoard's that has a meaning here works. Listens on this machine only, without a password, at port
-6006 or the next that is free. With --bind_all or another --host, others reach it too, and need the token in the link
-that is printed.
+TensorBoard's flags work. By default it listens on this machine only, without a password, at port 6006 or the next
+free port. With --bind_all or another --host, others can reach it with the token in the printed link.
 
-  pulseboard runs/                               the dashboard of a log directory
-  pulseboard --logdir runs/ --port 7007          as TensorBoard is called
-  pulseboard mine:runs/ theirs:/data/runs        two log directories, told apart by names
-  pulseboard runs/ --bind_all                    for everybody who has the link
+  pulseboard runs/                               the dashboard for a log directory
+  pulseboard --logdir runs/ --port 7007          TensorBoard's flags
+  pulseboard mine:runs/ theirs:/data/runs        two log directories, each with a name
+  pulseboard s3://bucket/runs ssh://gpu1/data/runs   remote directories
+  pulseboard runs/ --bind_all                    for everyone who has the link
   pulseboard runs/ --host 0.0.0.0 --certfile cert.pem --keyfile key.pem
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pulseboard.core.errors import LogNotFound
+from pulseboard.core.errors import LogNotFound, PulseboardError
 
 if TYPE_CHECKING:
-    from pulseboard.serve.board import Board
+    from pulseboard.serve.live.dashboard import Dashboard
     from pulseboard.serve.server import Server
 
-# TensorBoard's flags that have no work left to do.
-_NO_LONGER_NEEDED = {
+# TensorBoard's flags that have no effect here.
+_IGNORED_FLAGS = {
     "reload_multifile": "every file of a run is always followed",
     "samples_per_plugin": "every point is kept",
-    "max_reload_threads": "there are as many as cores",
-    "load_fast": "there is one loader, and it is fast",
+    "max_reload_threads": "one thread per core is used",
+    "load_fast": "there is only one loader, and it is fast",
 }
 _PROGRESS_SECS = 0.2
-_QUIET_SECS = 0.5
+_PROGRESS_AFTER_SECS = 0.5
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="log directory, event file, or name:path")
-    parser.add_argument("--logdir", action="append", metavar="PATH", help="the same as PATH")
-    parser.add_argument("--logdir_spec", metavar="NAME:PATH,…", help="several log directories, with names")
-    parser.add_argument("--host", help="listen at this address; default: localhost")
-    parser.add_argument("--bind_all", action="store_true", help="listen at all addresses of this machine")
-    parser.add_argument("--port", type=port_number, help="default: 6006 or the next that is free; 0: any that is free")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="log directory, log file, URL, pattern, or name:path")
+    parser.add_argument("--logdir", action="append", metavar="PATH", help="same as PATH")
+    parser.add_argument("--logdir_spec", metavar="NAME:PATH,…", help="several named log directories")
+    parser.add_argument("--host", help="address to listen on; default: localhost")
+    parser.add_argument("--bind_all", action="store_true", help="listen on all addresses of this machine")
+    parser.add_argument("--port", type=port_number, help="default: 6006 or the next free port; 0: any free port")
     parser.add_argument("--path_prefix", default="", metavar="PREFIX", help="serve below this path, such as /board")
-    parser.add_argument("--window_title", default="Pulseboard", metavar="TITLE", help="the title of the page")
+    parser.add_argument("--window_title", default="Pulseboard", metavar="TITLE", help="title of the page")
     parser.add_argument(
         "--reload_interval",
         type=float,
         default=5.0,
         metavar="SECS",
-        help="look so often where the file system tells of no changes; 0: read once",
+        help="seconds between checks where file-system events do not work; 0: read once",
     )
-    access = parser.add_argument_group("who may look")
-    access.add_argument("--token", help="ask for this token; better in $PULSEBOARD_TOKEN, which `ps` does not show")
-    access.add_argument("--read_token", metavar="TOKEN", help="a token that may look and change nothing")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print what reading remote directories cost")
+    access = parser.add_argument_group("access")
+    access.add_argument("--token", help="require this token; safer in $PULSEBOARD_TOKEN, which `ps` does not show")
+    access.add_argument("--read_token", metavar="TOKEN", help="a token for read-only access")
     access.add_argument("--token_file", metavar="FILE", help="lines of `read TOKEN` or `full TOKEN`; sha256:HASH works")
     access.add_argument(
-        "--allow_host", action="append", default=[], metavar="NAME", help="another name of this server, behind a proxy"
+        "--allow_host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another host name of this server, such as behind a proxy",
     )
-    access.add_argument("--follow_links", action="store_true", help="also links that lead out of the log directories")
-    access.add_argument("--certfile", metavar="FILE", help="TLS: the certificate")
-    access.add_argument("--keyfile", metavar="FILE", help="TLS: its key")
-    ignored = parser.add_argument_group("taken from TensorBoard, and no longer needed")
-    for name, why in _NO_LONGER_NEEDED.items():
+    access.add_argument(
+        "--follow_links", action="store_true", help="follow symlinks that lead out of the log directories"
+    )
+    access.add_argument("--certfile", metavar="FILE", help="TLS certificate")
+    access.add_argument("--keyfile", metavar="FILE", help="TLS key")
+    ignored = parser.add_argument_group("accepted for compatibility with TensorBoard, without effect")
+    for name, why in _IGNORED_FLAGS.items():
         ignored.add_argument(f"--{name}", nargs="?", const="", metavar="VALUE", help=why)
 
 
-def port_number(said: str) -> int:
-    """A port as it was typed."""
-    if not said.isascii() or not said.isdecimal() or int(said) > 65535:
-        raise argparse.ArgumentTypeError(f"{said!r} is no port; use 0 to 65535")
-    return int(said)
+def port_number(text: str) -> int:
+    """Parse a port number."""
+    if not text.isascii() or not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port number from 0 to 65535")
+    return int(text)
 
 
 def arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """The command's arguments, read without loading any other command."""
+    """Parse the arguments without importing any other command."""
     parser = argparse.ArgumentParser(
         prog="pulseboard", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -84,14 +92,14 @@ def arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def paths_of(args: argparse.Namespace) -> list[str]:
-    """The log directories, however they were named."""
-    # TensorBoard's --logdir may hold several with names, too, divided by commas.
+    """The log directories from PATH, --logdir and --logdir_spec."""
+    # As in TensorBoard: name:path pairs separated by commas.
     spec = [part for part in (args.logdir_spec or "").split(",") if part]
     return [*args.paths, *(args.logdir or []), *spec]
 
 
 def options_of(args: argparse.Namespace) -> dict[str, Any]:
-    """The rest, by the names of `pb.serve`."""
+    """The other options, named as in `pb.serve`."""
     return {
         "host": args.host or ("0.0.0.0" if args.bind_all else "localhost"),
         "port": args.port,
@@ -109,84 +117,107 @@ def options_of(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def run(args: argparse.Namespace) -> int:
-    for name, why in _NO_LONGER_NEEDED.items():
+    for name, why in _IGNORED_FLAGS.items():
         if getattr(args, name) is not None:
-            print(f"--{name} is no longer needed: {why}.", file=sys.stderr)
+            print(f"--{name} has no effect: {why}.", file=sys.stderr)
     paths = paths_of(args)
     if not paths:
-        raise LogNotFound("(none)", why="no log directory was given, as in `pulseboard runs/`")
-    from pulseboard.read.discover import roots_of
+        raise LogNotFound("(none)", why="no log directory given; try `pulseboard runs/`")
+    from pulseboard.read.discovery.log_directory import log_directories_from
     from pulseboard.serve.server import Server
-    from pulseboard.serve.settings import Settings
+    from pulseboard.serve.settings import ServerSettings
 
-    settings = Settings(**options_of(args))
-    server = Server(roots_of(paths, links_out=settings.follow_links), settings)
-    loading = _Progress(server)
+    settings = ServerSettings(**options_of(args))
+    directories = log_directories_from(paths, links_out=settings.follow_links, may_be_missing=True)
+    missing = [one.path for one in directories if one.url is None and not os.path.exists(one.path)]
+    server = Server(directories, settings)
     try:
-        server.board.start(on_loaded=loading.done)
+        missing += server.dashboard.runs.connect()
+    except PulseboardError:  # such as missing credentials: nothing would ever be shown
+        server.close()
+        raise
+    for path in missing:
+        print(f"Waiting for {path}, which does not exist yet.", file=sys.stderr, flush=True)
+    loading = _Progress(server, verbose=args.verbose)
+    try:
+        server.dashboard.start(on_loaded=loading.done)
         _introduce(server, named=args.port is not None)
         loading.show()
         server.run()
     except KeyboardInterrupt:
-        server.stop()  # before it answered
+        server.stop()  # before it started to listen
     print("\nStopped.", file=sys.stderr)
+    if args.verbose:
+        _print_traffic(server)
     return 0
 
 
 def _introduce(server: Server, *, named: bool) -> None:
-    from pulseboard.serve.listening import address, tunnel
+    from pulseboard.serve.http.sockets import ssh_tunnel_command, url_of
     from pulseboard.serve.settings import DEFAULT_PORT
 
     settings, port = server.settings, server.port
     if not named and port != DEFAULT_PORT:
-        print(f"Port {DEFAULT_PORT} is taken; using {port}.", file=sys.stderr)
-    print(f"Pulseboard is at {address(settings, port)}  (Ctrl-C ends it)", flush=True)
-    if settings.made_token:
+        print(f"Port {DEFAULT_PORT} is in use; using {port}.", file=sys.stderr)
+    print(f"Pulseboard is at {url_of(settings, port)}  (Ctrl-C to stop)", flush=True)
+    if settings.generated_token:
         print(
-            "Whoever has this link may look and set marks. It changes with every start; --token sets one.", flush=True
+            "Anyone with this link can view runs and set marks. The token changes at every start; fix it with --token.",
+            flush=True,
         )
-        settings.made_token = None
-    if line := tunnel(settings, port):
+        settings.generated_token = None
+    if line := ssh_tunnel_command(settings, port):
         print(
             f"From your own machine:  {line}\nthen open {settings.scheme}://localhost:{port}{settings.prefix}/",
             flush=True,
         )
 
 
-class _Progress:
-    """How far the first reading is, in one line of the terminal, while it takes long enough to ask."""
+def _print_traffic(server: Server) -> None:
+    from pulseboard.cli.options import print_traffic
 
-    def __init__(self, server: Server) -> None:
-        self._board = server.board
+    print_traffic(server.dashboard.runs)
+
+
+class _Progress:
+    """A progress line for the first load, shown if it takes long."""
+
+    def __init__(self, server: Server, *, verbose: bool) -> None:
+        self._server, self._verbose = server, verbose
+        self._dashboard = server.dashboard
         self._began = time.monotonic()
         self._shown = False
 
     def show(self) -> None:
-        """Begin to tell, beside the server."""
+        """Start printing progress from a background thread."""
         import threading
 
         if sys.stderr.isatty():
-            threading.Thread(target=self._tell, name="pulseboard-progress", daemon=True).start()
+            threading.Thread(target=self._print, name="pulseboard-progress", daemon=True).start()
 
-    def _tell(self) -> None:
-        time.sleep(_QUIET_SECS)
-        while (loading := self._board.loading) is not None and not self._board.closed:
+    def _print(self) -> None:
+        time.sleep(_PROGRESS_AFTER_SECS)
+        while (loading := self._dashboard.loading) is not None and not self._dashboard.closed:
             self._shown = True
             print(f"\rReading {loading.done:,} of {loading.total:,} files", end="", file=sys.stderr, flush=True)
             time.sleep(_PROGRESS_SECS)
 
-    def done(self, board: Board) -> None:
-        """Tell what was read."""
+    def done(self, dashboard: Dashboard) -> None:
+        """Print a summary of what was read."""
         from pulseboard.cli import wording
 
         took = time.monotonic() - self._began
-        points = sum(run.points for run in board.log.values())
-        said = f"{wording.plural(len(board.log), 'run')}, {wording.plural(points, 'point')}, read in {took:.1f} s."
-        print(("\r" if self._shown else "") + said, file=sys.stderr, flush=True)
-        outside = [note for note in board.log.notes() if "leads out of the log directories" in note.what]
+        points = sum(run.points for run in dashboard.runs.values())
+        summary = (
+            f"{wording.plural(len(dashboard.runs), 'run')}, {wording.plural(points, 'point')}, read in {took:.1f} s."
+        )
+        print(("\r" if self._shown else "") + summary, file=sys.stderr, flush=True)
+        if self._verbose:
+            _print_traffic(self._server)
+        outside = [note for note in dashboard.runs.notes() if "leads out of the log directories" in note.what]
         if outside:
             print(
-                f"Left out {wording.plural(len(outside), 'link')} that lead out of the log directories; "
-                "--follow_links serves them too.",
+                f"Skipped {wording.plural(len(outside), 'link')} that lead out of the log directories; "
+                "serve them with --follow_links.",
                 file=sys.stderr,
             )

@@ -1,36 +1,36 @@
 """Show the tags of runs, each with its range and a sparkline.
 
-Scalars: points, last, minimum and maximum, steps, wall time, and the curve in one line (× marks NaN and
-infinities). Everything else: its kind and how many values there are. With --chart, a chart of each scalar.
+For scalars: points, last, minimum and maximum value, steps, duration, and a sparkline (× marks NaN and infinities).
+For everything else: the kind and the number of values. With --chart, a chart of each scalar.
 
   pulseboard show runs/                          the most recently active runs
-  pulseboard show runs/ -r baseline              one run's tags with a sparkline each
-  pulseboard show runs/ -r baseline -t loss -c   a chart of each tag that matches
+  pulseboard show runs/ -r baseline              the tags of one run
+  pulseboard show runs/ -r baseline -t loss -c   a chart of every matching tag
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 
 from pulseboard.cli import drawing, options, terminal, wording
-from pulseboard.read.every_run import AnyRun
+from pulseboard.read.parsed_run import ParsedRun
+from pulseboard.read.run import Run
 
-# More would scroll away; the user is told how to choose.
-_MOST_RUNS = 10
+# More would scroll away. A line says how to choose others.
+_MAX_RUNS = 10
 _CHART_WIDTHS = (40, 100)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_choice(parser)
-    parser.add_argument("-c", "--chart", action="store_true", help="draw each scalar as a chart over its steps")
-    parser.add_argument("-l", "--log", action="store_true", help="with --chart: values on a logarithmic scale")
-    parser.add_argument("--orphans", action="store_true", help="also points that a restart took the place of")
+    parser.add_argument("-c", "--chart", action="store_true", help="draw each scalar as a chart over steps")
+    parser.add_argument("-l", "--log", action="store_true", help="with --chart: logarithmic scale for values")
+    parser.add_argument("--orphans", action="store_true", help="include points that a restart replaced")
 
 
 def run(args: argparse.Namespace) -> None:
-    log = options.load_any(args)
+    log = options.load(args)
     runs = options.chosen_runs(log, args)
     if args.json:
         options.print_json({"schema": 1, "runs": [_record(run, args) for run in runs]})
@@ -38,25 +38,27 @@ def run(args: argparse.Namespace) -> None:
     terminal.print_notes([note for run in runs for note in run.notes()])
     console = terminal.console()
     if not runs:
-        console.print("No runs: no event file (a name with 'tfevents' in it) is here, and no log of another format.")
+        console.print("No runs found: no event files or other supported logs.")
     if args.tag:
         runs = [run for run in runs if options.chosen_tags(run.tags(), args)]
         if not runs:
             console.print(f"No tag matches {args.tag!r}.")
-    shown = runs if args.runs else runs[:_MOST_RUNS]
+    shown = runs if args.runs else runs[:_MAX_RUNS]
     for run in shown:
         _print(run, args)
     if len(shown) < len(runs):
         more = wording.plural(len(runs) - len(shown), "more run")
-        console.print(f"… and {more}: choose with --run NAME, or list them with `pulseboard ls`.")
+        console.print(f"… and {more}. Choose with --run NAME, or list all with `pulseboard ls`.")
 
 
-def _print(run: AnyRun, args: argparse.Namespace) -> None:
+def _print(run: Run, args: argparse.Namespace) -> None:
     from rich.text import Text
 
     console = terminal.console()
     started = f"started {wording.date(run.started)}, ran for {wording.duration(run.ended - run.started)}"
-    console.print(Text.assemble((run.name, "bold"), f"  {started}, {wording.size(run.size_bytes)}"))
+    console.print(Text.assemble((terminal.printable(run.name), "bold"), f"  {started}, {wording.size(run.size_bytes)}"))
+    if isinstance(run, ParsedRun) and run.axis is not None and run.axis.note:
+        console.print(run.axis.note, style="dim")  # how a format was guessed, or what the steps are
     restarts = run.restarts()
     if restarts:
         at = ", ".join(wording.count(restart.step) for restart in restarts[:5])
@@ -67,7 +69,8 @@ def _print(run: AnyRun, args: argparse.Namespace) -> None:
         for tag in scalars:
             series = run.series(tag, orphans=args.orphans)
             last = wording.value(float(series.values[-1])) if len(series) else "-"
-            console.print(Text.assemble("\n", (tag, "bold"), f"  {wording.plural(len(series), 'point')}, last {last}"))
+            count = wording.plural(len(series), "point")
+            console.print(Text.assemble("\n", (terminal.printable(tag), "bold"), f"  {count}, last {last}"))
             console.print(Text(drawing.chart(series, width=width, log=args.log), style="cyan"))
     elif scalars:
         numbers = ("points", "last", "min", "max", "steps", "ran for")
@@ -103,7 +106,7 @@ def _print(run: AnyRun, args: argparse.Namespace) -> None:
     console.print()
 
 
-def _record(run: AnyRun, args: argparse.Namespace) -> dict[str, object]:
+def _record(run: Run, args: argparse.Namespace) -> dict[str, object]:
     stats = {s.tag: s for s in run.stats()}
     tags: list[dict[str, object]] = []
     for tag in options.chosen_tags(run.tags(), args):
@@ -112,7 +115,8 @@ def _record(run: AnyRun, args: argparse.Namespace) -> dict[str, object]:
             record: dict[str, object] = {"tag": tag, "kind": kind, "plugin": info.plugin}
             if kind == "scalar":
                 series = run.series(tag, orphans=True)
-                record |= {k: v for k, v in asdict(stats[tag]).items() if k != "tag"}
+                record |= {k: v for k, v in stats[tag]._asdict().items() if k != "tag"}
+                record["axis"] = run.axis_of(tag).as_dict()
                 record["orphaned_count"] = int(series.orphaned.sum())
                 record["sparkline"] = drawing.sparkline(series.values[~series.orphaned])
             else:
@@ -121,8 +125,8 @@ def _record(run: AnyRun, args: argparse.Namespace) -> dict[str, object]:
     return {
         "run": run.name,
         "aliases": list(run.aliases),
-        "path": run.directory,
-        "restarts": [asdict(restart) for restart in run.restarts()],
+        "path": run.location,
+        "restarts": [restart._asdict() for restart in run.restarts()],
         "tags": tags,
-        "notes": [asdict(note) for note in run.notes()],
+        "notes": options.note_records(run.notes()),
     }

@@ -1,4 +1,4 @@
-"""The trainings of the demonstration, one a file: `train` does it, and the first lines say what to expect and why."""
+"""The trainings of the demo, one per file. The docstring, shown to users, tells what to expect and why."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol, cast
 
 
 class Training(Protocol):
-    """A file of this folder."""
+    """A module of this package."""
 
     __doc__: str | None
 
@@ -18,10 +18,10 @@ class Training(Protocol):
 
 
 def all_names() -> list[str]:
-    """What the trainings are called; their runs are called the same."""
-    return sorted(found.name for found in pkgutil.iter_modules(__path__))
+    """The names of all trainings, which are also the names of their runs."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def training(name: str) -> Training:
-    """One of them, by its name."""
+    """The training of this name."""
     return cast("Training", importlib.import_module(f"{__name__}.{name}"))

@@ -1,14 +1,14 @@
-"""A classifier of spirals that learns as it should: both losses fall, and stay together."""
+"""A spiral classifier that learns as it should: both losses fall and stay close together."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from pulseboard.demo import classifying
+from pulseboard.demo import classifier
 
-PLAN = classifying.Plan()
+CONFIG = classifier.ClassifierConfig()
 
 
 def train(*, directory: Path, secs: float, seed: int) -> None:
     """Train once, logging below `directory`, in about `secs`."""
-    classifying.train("healthy", PLAN, directory=directory, secs=secs, seed=seed, notes=str(__doc__))
+    classifier.train("healthy", CONFIG, directory=directory, secs=secs, seed=seed, notes=str(__doc__))

@@ -1,14 +1,14 @@
-"""The classifier on 100 points, some with a wrong name: it learns them by heart, and validation gets worse."""
+"""The classifier on 100 points, some of them mislabeled: it memorizes them, and the validation loss rises."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from pulseboard.demo import classifying
+from pulseboard.demo import classifier
 
-PLAN = classifying.Plan(train_points=100, wrong_labels=0.25, optimizer="adam", learning_rate=0.001)
+CONFIG = classifier.ClassifierConfig(train_points=100, wrong_labels=0.25, optimizer="adam", learning_rate=0.001)
 
 
 def train(*, directory: Path, secs: float, seed: int) -> None:
     """Train once, logging below `directory`, in about `secs`."""
-    classifying.train("overfitting", PLAN, directory=directory, secs=secs, seed=seed, notes=str(__doc__))
+    classifier.train("overfitting", CONFIG, directory=directory, secs=secs, seed=seed, notes=str(__doc__))

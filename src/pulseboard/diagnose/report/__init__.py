@@ -1,1 +1,1 @@
-"""Reports in words: the same findings for a terminal, as plain text, Markdown and one HTML file."""
+"""Reports for people: the same incidents and findings as text, Markdown and HTML."""

@@ -1,4 +1,4 @@
-"""Reports as one HTML file that needs nothing else: style and curves are in it."""
+"""Reports as one self-contained HTML file, with style and curves."""
 
 from __future__ import annotations
 
@@ -6,8 +6,19 @@ import math
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from pulseboard.core.finding import Finding, RunReport
-from pulseboard.diagnose.causes import all_causes
+from pulseboard.core.finding import Finding, Incident, RunReport
+from pulseboard.diagnose.phrases import percent
+from pulseboard.diagnose.report.sentences import (
+    cause_sentence,
+    cause_title,
+    coverage_sentence,
+    evidence_sentences,
+    incident_span,
+    likely_causes,
+    notes_of,
+    nothing_found,
+    status_label,
+)
 from pulseboard.diagnose.report.text import summary_rows, title_of
 
 _STYLE = """
@@ -20,7 +31,7 @@ body { font: 15px/1.5 system-ui, sans-serif; background: var(--back); color: var
 h1 { font-size: 1.4rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .3rem; overflow-wrap: anywhere; }
 .dim, small { color: var(--dim); } code { font-size: .92em; overflow-wrap: anywhere; }
 .critical { color: var(--critical); } .warning { color: var(--warning); } .info { color: var(--info); }
-.ok { color: var(--ok); }
+.ok { color: var(--ok); } .unknown { color: var(--dim); }
 article { background: var(--card); border-left: 3px solid currentColor; border-radius: 4px; margin: .6rem 0;
   padding: .5rem .9rem; } article > * { color: var(--text); } article > b:first-child { color: inherit; }
 svg { display: block; width: 100%; height: 70px; margin-top: .3rem; } table { border-collapse: collapse; width: 100%; }
@@ -45,43 +56,64 @@ def as_html(reports: Iterable[RunReport], *, title: str = "Diagnosis") -> str:
 
 
 def _table(reports: list[RunReport]) -> Iterator[str]:
-    yield "<table><tr><th>run<th>status<th>last step<th>findings<th>likeliest cause</tr>"
+    yield "<table><tr><th>run<th>status<th>last step<th>findings<th>likely cause</tr>"
     for run, status, steps, found, cause in summary_rows(reports):
-        yield f"<tr><td>{escape(run)}<td class={status}>{status}<td>{steps}<td>{escape(found)}<td>{escape(cause)}</tr>"
+        label = status_label(status)
+        yield f"<tr><td>{escape(run)}<td class={status}>{label}<td>{steps}<td>{escape(found)}<td>{escape(cause)}</tr>"
     yield "</table>"
 
 
 def _section(report: RunReport) -> Iterator[str]:
     steps = "no points" if report.steps is None else f"steps {report.steps[0]:,} to {report.steps[1]:,}"
-    yield f"<h2><span class={report.status}>{report.status}</span> {escape(title_of(report))}</h2>"
+    yield f"<h2><span class={report.status}>{status_label(report.status)}</span> {escape(title_of(report))}</h2>"
     yield f"<small>{steps} · profile {escape(report.profile)}</small>"
-    if not report.findings:
-        yield f"<p>{'Nothing wrong was found.' if report.steps else 'There is nothing to look at yet.'}</p>"
-    for finding in report.findings:
-        span = f"steps {finding.first_step:,} to {finding.last_step:,}"
-        yield f"<article class={finding.severity}><b>{finding.slug}</b> <small>{span}</small>"
-        yield f"<div>{escape(finding.summary)}</div>{_curve(finding, report)}</article>"
-    if report.causes:
-        yield "<h3>Likely cause</h3><ul>"
-        for cause in report.causes:
-            known = all_causes().get(cause.slug)
-            bar = f'<span class=bar style="width:{cause.probability * 6:.1f}em"></span>'
-            yield f"<li>{bar}{100 * cause.probability:.0f} % {escape(known.title if known else cause.slug)} "
-            yield f"<small>{cause.slug}; for: {escape(', '.join(cause.because) or 'nothing')}</small></li>"
-        yield "</ul><h3>What to change</h3><ul>"
-        yield "".join(f"<li>{escape(fix)}</li>" for fix in report.causes[0].fixes) + "</ul>"
-    if report.next_check is not None:
-        yield f"<p><b>Next check:</b> {escape(report.next_check.do)} <small>{escape(report.next_check.why)}</small></p>"
+    if sentence := nothing_found(report):
+        yield f"<p>{escape(sentence)}</p>"
+    for incident in report.incidents:
+        yield from _incident(incident, report)
+    notes = notes_of(report)
+    if notes:
+        yield "<h3>Notes</h3>"
+    for finding in notes:
+        yield _finding(finding, report)
+    if sentence := coverage_sentence(report):
+        yield f"<p class=dim>{sentence}</p>"
     if report.not_checked:
-        yield f"<details><summary>{len(report.not_checked)} checks had no data</summary><ul>"
+        yield f"<details><summary>{len(report.not_checked)} checks could not run</summary><ul>"
         for one in report.not_checked:
-            how = f" <code>{escape(one.log)}</code>" if one.log else ""
+            how = f" To enable, add <code>{escape(one.log)}</code>" if one.log else ""
             yield f"<li>{one.slug}: {escape(one.because)}.{how}</li>"
         yield "</ul></details>"
 
 
+def _incident(incident: Incident, report: RunReport) -> Iterator[str]:
+    yield f"<h3 class={incident.severity}>{escape(incident.headline)}</h3><small>{incident_span(incident)}</small>"
+    for i in incident.findings:
+        yield _finding(report.findings[i], report)
+    likely = likely_causes(incident.causes)
+    if likely:
+        yield f"<p><b>{cause_sentence(likely)[0]}</b></p><ul>"
+        for cause in likely:
+            bar = f'<span class=bar style="width:{cause.probability * 6:.1f}em"></span>'
+            why = "; ".join(evidence_sentences(cause, report))
+            yield f"<li>{bar}{percent(cause.probability)} {escape(cause_title(cause))} "
+            yield f"<small>{escape(cause.slug)}{escape(f': {why}' if why else '')}</small></li>"
+        yield "</ul>"
+    if incident.next_check is not None:
+        check = incident.next_check
+        yield f"<p><b>Next check:</b> {escape(check.do)} <small>{escape(check.why)}</small></p>"
+    if incident.fixes:
+        yield "<p><b>Fixes</b></p><ul>" + "".join(f"<li>{escape(fix)}</li>" for fix in incident.fixes) + "</ul>"
+
+
+def _finding(finding: Finding, report: RunReport) -> str:
+    span = f"steps {finding.first_step:,} to {finding.last_step:,}"
+    head = f"<article class={finding.severity}><b>{finding.slug}</b> <small>{span}</small>"
+    return f"{head}<div>{escape(finding.summary)}</div>{_curve(finding, report)}</article>"
+
+
 def _curve(finding: Finding, report: RunReport) -> str:
-    """The curve over the whole run with the finding's stretch shaded."""
+    """The curve over the whole run, with the finding's steps shaded."""
     steps, values = report.curves.get(finding.metric, ([], []))
     points = [(step, value) for step, value in zip(steps, values, strict=True) if math.isfinite(value)]
     if len(points) < 2 or points[-1][0] <= points[0][0]:

@@ -1,16 +1,16 @@
-"""A profile as Markdown: what one training system's guide says, to be read."""
+"""A profile as readable Markdown: what it expects of one kind of training."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pulseboard.diagnose.profile import Band, Expected, Metric, Profile, load_profile
+from pulseboard.diagnose.profile import Band, Expected, Profile, ProfileMetric, load_profile
 
 _INFINITY = float("inf")
 
 
 def profile_text(profile: Profile) -> str:
-    """The whole page: metrics with their ranges, limits that are its own, the decision flow, patterns, advice."""
+    """The whole page: metrics with their ranges, its own thresholds, the decision flow, patterns, advice."""
     return "\n".join(_lines(profile)).rstrip() + "\n"
 
 
@@ -19,17 +19,17 @@ def _lines(profile: Profile) -> Iterator[str]:
     yield f"The profile `{profile.name}`."
     if profile.recognised_by:
         where = "this is" if len(profile.recognised_by) == 1 else "two of these are"
-        yield f"Chosen by itself where {where} logged: {', '.join(f'`{tag}`' for tag in profile.recognised_by)}"
+        yield f"Selected automatically if {where} logged: {', '.join(f'`{tag}`' for tag in profile.recognised_by)}"
     own = _own_limits(profile)
     if profile.metrics:
         yield "\n## Metrics\n"
     for metric in profile.metrics:
         yield from _metric_lines(metric)
     if own:
-        yield "\n## Limits\n"
+        yield "\n## Thresholds\n"
         yield from (f"- `{slug}` {name}: {value:g}" for slug, name, value in own)
     if profile.severities:
-        yield "\n## Never graver than\n"
+        yield "\n## Highest severity\n"
         yield from (f"- `{slug}`: {most}" for slug, most in profile.severities.items())
     if profile.flow:
         yield "\n## Where to look\n"
@@ -51,7 +51,7 @@ def _lines(profile: Profile) -> Iterator[str]:
 
 
 def _own_limits(profile: Profile) -> list[tuple[str, str, float]]:
-    """The limits that differ from the general ones; all of the general profile."""
+    """The thresholds that differ from the general ones; for the general profile, all of them."""
     general = load_profile("general").limits
     return [
         (slug, name, value)
@@ -61,7 +61,7 @@ def _own_limits(profile: Profile) -> list[tuple[str, str, float]]:
     ]
 
 
-def _metric_lines(metric: Metric) -> Iterator[str]:
+def _metric_lines(metric: ProfileMetric) -> Iterator[str]:
     unit = f" ({metric.unit})" if metric.unit else ""
     every = f" Log it every {metric.every}." if metric.every else ""
     yield f"- `{metric.tag}`{unit}: {metric.meaning} {metric.expected}{every}".replace("  ", " ").rstrip()
@@ -70,9 +70,9 @@ def _metric_lines(metric: Metric) -> Iterator[str]:
     if metric.stages:
         yield f"  - by progress: {', '.join(_stage(stage) for stage in metric.stages)}"
     if metric.choices:
-        yield f"  - holds for a vocabulary of about {metric.choices:,}"
+        yield f"  - for a vocabulary of about {metric.choices:,}"
     if metric.dimension:
-        yield f"  - holds for {metric.dimension} dimensions, and is scaled to a run's own"
+        yield f"  - for {metric.dimension} dimensions; scaled to the run's own"
     for sign in metric.warning_signs:
         yield f"  - warning sign: {sign}"
 

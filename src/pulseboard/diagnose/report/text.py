@@ -1,4 +1,4 @@
-"""A report in lines of text. Each line is made of pieces with a style, for those who have colours."""
+"""A report as lines of text. Each line is made of pieces with a style, for terminals with color."""
 
 from __future__ import annotations
 
@@ -8,41 +8,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
-from pulseboard.core.finding import Finding, NotChecked, RankedCause, RunReport
-from pulseboard.diagnose.causes import all_causes
-from pulseboard.files import layout
+from pulseboard.core.finding import Finding, Incident, NotChecked, RankedCause, RunReport
+from pulseboard.diagnose.report.sentences import (
+    SIGNS,
+    STATUS_ORDER,
+    cause_sentence,
+    coverage_sentence,
+    evidence_sentences,
+    incident_span,
+    likely_causes,
+    lines_to_add,
+    notes_of,
+    nothing_found,
+    status_label,
+)
+from pulseboard.rundir import layout
 
 WIDTH = 100
 _BARS = "▁▂▃▄▅▆▇█"
 _SPARK_WIDTH = 60
 _MOST_FINDINGS = 8
-_SIGNS = {"critical": "✖", "warning": "▲", "info": "•", "ok": "✔"}
-
-# Findings that need what most trainings do not have: told in one line together, not one by one.
-_SPECIAL = {
-    "experts": ("moe-",),
-    "a target network or masks": (
-        "ema-",
-        "mask-",
-        "prediction-",
-        "representation-",
-        "target-gradient",
-        "relative-loss",
-        "hierarchy-",
-    ),
-    "noise levels": ("quantile-",),
-    "GPUs": ("gpu-", "sol-", "oom-"),
-    "several ranks": ("rank-",),
-    "mixed precision": ("loss-scale", "steps-skipped"),
-    "reinforcement learning": ("return-",),
-}
-# Causes that are hardly likely are left to the JSON report.
-_LEAST_PROBABLE = 0.05
-_MOST_ADVICE = 3
 
 
 class Piece(NamedTuple):
-    """A stretch of text: `style` is a severity, "title", "dim", "strong", "bad" or nothing."""
+    """Some text with a style: a status, "title", "dim", "strong", "bad" or nothing."""
 
     text: str
     style: str = ""
@@ -58,17 +47,17 @@ def as_text(reports: Iterable[RunReport], *, width: int = WIDTH, everything: boo
 
 
 def lines_of(reports: Sequence[RunReport], *, width: int = WIDTH, everything: bool = False) -> Iterator[Line]:
-    """Reports line by line. What could not be checked is told of one run, or where everything is asked for."""
+    """Reports line by line. What to log to enable more checks is listed for a single run, or with `everything`."""
     for report in reports:
         yield from report_lines(report, width=width, everything=everything, missing=len(reports) == 1)
         yield ()
-    if any(finding.severity != "info" for report in reports for finding in report.findings):
+    if any(report.incidents for report in reports):
         yield (Piece("More about a finding: pulseboard explain NAME", "dim"),)
         yield ()
 
 
 def title_of(report: RunReport) -> str:
-    """The run's name; its directory's where the run is what was asked for."""
+    """The run's name, or its directory's name if the path is the run itself."""
     if report.run != ".":
         return report.run
     return PurePath(report.path.removesuffix(f"/{layout.EVENTS_DIRECTORY}")).name or report.run
@@ -77,25 +66,24 @@ def title_of(report: RunReport) -> str:
 def report_lines(
     report: RunReport, *, width: int = WIDTH, everything: bool = False, missing: bool = True
 ) -> Iterator[Line]:
-    """One run: what is wrong, why probably, what to do, what could not be looked at."""
+    """One run: its incidents with causes and fixes, then notes, then how much could be checked."""
     steps = "no points" if report.steps is None else f"steps {report.steps[0]:,} to {report.steps[1]:,}"
     yield (
-        Piece(f"{_SIGNS[report.status]} {title_of(report)}", report.status),
-        Piece(f"  {report.status}  ", report.status),
+        Piece(f"{SIGNS[report.status]} {title_of(report)}", report.status),
+        Piece(f"  {status_label(report.status)}  ", report.status),
         Piece(f"{steps} · profile {report.profile}", "dim"),
     )
-    if not report.findings:
-        looked = "Nothing wrong was found." if report.steps else "There is nothing to look at yet."
-        yield (Piece(f"  {looked}"),)
-    yield from _findings_lines(report, width=width, everything=everything)
-    yield from _causes_lines(report, width=width)
-    yield from _advice_lines(report, width=width)
-    if missing or everything:
-        yield from _not_checked_lines(report.not_checked, width=width, everything=everything)
+    if sentence := nothing_found(report):
+        yield from _wrapped(sentence, width=width, first="  ")
+    for incident in report.incidents:
+        yield ()
+        yield from _incident_lines(incident, report, width=width, everything=everything)
+    yield from _notes_lines(report, width=width, everything=everything)
+    yield from _coverage_lines(report, width=width, everything=everything, missing=missing)
     if report.doubtful:
         yield ()
     for doubt in report.doubtful:
-        yield from _wrapped(doubt, width=width, first="  Reading  ", style="dim")
+        yield from _wrapped(doubt, width=width, first="  Note: ", style="dim")
     if everything and report.roles:
         yield ()
         yield (Piece("  Read as", "title"),)
@@ -104,57 +92,60 @@ def report_lines(
             yield (Piece(f"    {role:<{widest}}  ", "dim"), Piece(tag, "dim"))
 
 
-def _findings_lines(report: RunReport, *, width: int, everything: bool) -> Iterator[Line]:
-    grave = [finding for finding in report.findings if finding.severity != "info"]
-    mild = [finding for finding in report.findings if finding.severity == "info"]
-    for finding in grave if everything else grave[:_MOST_FINDINGS]:
-        yield ()
-        yield from _finding_lines(finding, report, width=width)
-    if len(grave) > _MOST_FINDINGS and not everything:
-        yield (Piece(f"  … and {len(grave) - _MOST_FINDINGS} more; --all shows them.", "dim"),)
-    if mild:
-        yield ()
-    for finding in mild if everything else mild[:_MOST_FINDINGS]:
-        yield from _wrapped(
-            f"{finding.slug}: {finding.summary}", width=width, first=f"  {_SIGNS['info']} ", style="info"
-        )
-    if len(mild) > _MOST_FINDINGS and not everything:
-        yield (Piece(f"  … and {len(mild) - _MOST_FINDINGS} more; --all shows them.", "dim"),)
+def _incident_lines(incident: Incident, report: RunReport, *, width: int, everything: bool) -> Iterator[Line]:
+    lead, *others = (report.findings[i] for i in incident.findings)
+    yield from _wrapped(incident.headline, width=width, first=f"  {SIGNS[incident.severity]} ", style=incident.severity)
+    yield (Piece(f"    {lead.slug} · {incident_span(incident)}", "dim"),)
+    yield from _wrapped(lead.summary, width=width, first="    ")
+    yield from _curve_lines(lead, report, width=width)
+    shown = others if everything else others[:_MOST_FINDINGS]
+    for finding in shown:
+        first = f"    {SIGNS[finding.severity]} "
+        yield from _wrapped(f"{finding.slug}: {finding.summary}", width=width, first=first, style=finding.severity)
+    yield from _more(len(others) - len(shown))
+    yield from _cause_lines(incident.causes, report, width=width, everything=everything)
+    if incident.next_check is not None:
+        check = incident.next_check
+        yield from _wrapped(check.do, width=width, first="    Next check: ")
+        yield from _wrapped(f"({check.why})", width=width, first="      ", style="dim")
+    for i, fix in enumerate(incident.fixes):
+        yield from _wrapped(fix, width=width, first="    Fixes: - " if i == 0 else "           - ")
 
 
-def _causes_lines(report: RunReport, *, width: int) -> Iterator[Line]:
-    if not report.causes:
+def _cause_lines(causes: Sequence[RankedCause], report: RunReport, *, width: int, everything: bool) -> Iterator[Line]:
+    likely = likely_causes(causes)
+    if not likely:
         return
-    first, *others = report.causes
-    likely = [first, *(one for one in others if one.because and one.probability >= _LEAST_PROBABLE)]
-    yield ()
-    clear = first.probability >= 0.5 or len(likely) == 1
-    yield (Piece("  Likely cause" if clear else "  The cause is unclear; one of these", "title"),)
-    for cause in likely:
-        yield from _cause_lines(cause, {finding.slug for finding in report.findings}, width=width)
+    label, sentence = cause_sentence(likely)
+    yield from _wrapped(sentence, width=width, first=f"    {label}: ", style="strong")
+    for cause in likely if everything else likely[:1]:
+        sentences = evidence_sentences(cause, report)
+        if sentences:
+            yield from _wrapped(f"{cause.slug}: {'; '.join(sentences)}", width=width, first="      ", style="dim")
 
 
-def _advice_lines(report: RunReport, *, width: int) -> Iterator[Line]:
-    if report.next_check is not None:
+def _notes_lines(report: RunReport, *, width: int, everything: bool) -> Iterator[Line]:
+    notes = notes_of(report)
+    if notes:
         yield ()
-        yield (Piece("  Check next", "title"),)
-        yield from _wrapped(report.next_check.do, width=width, first="    ")
-        yield from _wrapped(f"({report.next_check.why})", width=width, first="    ", style="dim")
-    fixes = _first_fixes(report)
-    if fixes:
-        yield ()
-        yield (Piece("  What to change", "title"),)
-    for fix in fixes:
-        yield from _wrapped(fix, width=width, first="    - ")
+    shown = notes if everything else notes[:_MOST_FINDINGS]
+    for finding in shown:
+        first = f"  {SIGNS[finding.severity]} "
+        yield from _wrapped(f"{finding.slug}: {finding.summary}", width=width, first=first, style=finding.severity)
+    yield from _more(len(notes) - len(shown))
+
+
+def _more(left: int) -> Iterator[Line]:
+    if left > 0:
+        yield (Piece(f"  … and {left} more; --all shows them.", "dim"),)
 
 
 def summary_rows(reports: Sequence[RunReport]) -> list[tuple[str, str, str, str, str]]:
-    """(run, status, steps, gravest findings, likeliest cause) of each run, the worst first."""
-    order = {"critical": 0, "warning": 1, "info": 2, "ok": 3}
+    """(run, status, last step, most severe findings, likely cause) of each run, the worst first."""
     rows: list[tuple[str, str, str, str, str]] = []
-    for report in sorted(reports, key=lambda report: order[report.status]):
-        least = "info" if report.status == "info" else None
-        slugs = list(dict.fromkeys(f.slug for f in report.findings if f.severity != "info" or least))
+    for report in sorted(reports, key=lambda report: STATUS_ORDER.index(report.status)):
+        notes_too = report.status == "info"
+        slugs = list(dict.fromkeys(f.slug for f in report.findings if f.severity != "info" or notes_too))
         found = ", ".join(slugs[:3]) + (f" +{len(slugs) - 3}" if len(slugs) > 3 else "")
         cause = f"{report.causes[0].slug} {100 * report.causes[0].probability:.0f} %" if report.causes else ""
         steps = "" if report.steps is None else f"{report.steps[1]:,}"
@@ -163,7 +154,7 @@ def summary_rows(reports: Sequence[RunReport]) -> list[tuple[str, str, str, str,
 
 
 def sparkline(finding: Finding, report: RunReport, *, width: int = _SPARK_WIDTH) -> Line:
-    """The finding's curve over the whole run, the stretch it is about in another style."""
+    """The finding's curve over the whole run, with the steps it is about in a different style."""
     steps, values = report.curves.get(finding.metric, ([], []))
     finite = [value for value in values if math.isfinite(value)]
     if len(finite) < 4:
@@ -182,7 +173,7 @@ def sparkline(finding: Finding, report: RunReport, *, width: int = _SPARK_WIDTH)
 
 
 def _cells_beyond(finding: Finding, steps: Sequence[int], *, width: int) -> int:
-    """How much of the drawing is after the last number: a curve of NaN has no bars."""
+    """How many cells come after the last finite point: NaN has no bars."""
     if finding.last_step <= steps[-1] or finding.last_step <= steps[0]:
         return 0
     share = (finding.last_step - steps[-1]) / (finding.last_step - steps[0])
@@ -191,78 +182,39 @@ def _cells_beyond(finding: Finding, steps: Sequence[int], *, width: int) -> int:
     return min(width - 1, max(1, round(share * min(width, 2 * len(steps)))))
 
 
-def _finding_lines(finding: Finding, report: RunReport, *, width: int) -> Iterator[Line]:
-    span = f"step {finding.first_step:,}"
-    if finding.last_step > finding.first_step:
-        span = f"steps {finding.first_step:,} to {finding.last_step:,}"
-    yield (
-        Piece(f"  {_SIGNS[finding.severity]} {finding.slug}", finding.severity),
-        Piece(f"  {span}", "dim"),
-    )
-    yield from _wrapped(finding.summary, width=width, first="    ")
+def _curve_lines(finding: Finding, report: RunReport, *, width: int) -> Iterator[Line]:
     room = width - 4 - len(finding.metric) - 2
-    beside = room >= 40
-    drawn = sparkline(finding, report, width=min(_SPARK_WIDTH, room if beside else width - 4))
+    on_one_line = room >= 40
+    drawn = sparkline(finding, report, width=min(_SPARK_WIDTH, room if on_one_line else width - 4))
     if not drawn:
         return
-    yield (Piece("    "), *drawn, Piece(f"  {finding.metric}" if beside else "", "dim"))
+    yield (Piece("    "), *drawn, Piece(f"  {finding.metric}" if on_one_line else "", "dim"))
     marks = "".join("▔" if piece.style == "bad" else " " for piece in drawn)
     if set(marks) == {" ", "▔"}:
         yield (Piece("    "), Piece(marks.rstrip(), "bad"))
 
 
-def _cause_lines(cause: RankedCause, present: set[str], *, width: int) -> Iterator[Line]:
-    known = all_causes().get(cause.slug)
-    title = known.title if known is not None else cause.slug
-    share = f"  {100 * cause.probability:4.0f} %  "
-    if len(share) + len(title) + 2 + len(cause.slug) <= width:
-        yield (Piece(share, "strong"), Piece(title, "strong"), Piece(f"  {cause.slug}", "dim"))
-    else:
-        yield from _wrapped(title, width=width, first=share, style="strong")
-        yield from _wrapped(cause.slug, width=width, first=" " * len(share), style="dim")
-    speaks = f"for: {', '.join(cause.because)}" if cause.because else ""
-    signs = [slug if slug in present else f"no {slug}" for slug in cause.against[:3]]
-    contradicts = f"against: {', '.join(signs)}" if signs else ""
-    both = "; ".join(part for part in (speaks, contradicts) if part)
-    if both:
-        yield from _wrapped(both, width=width, first="          ", style="dim")
-
-
-def _first_fixes(report: RunReport) -> list[str]:
-    if report.causes and report.causes[0].fixes:
-        return list(report.causes[0].fixes)
-    return [fix for finding in report.findings[:1] if finding.severity != "info" for fix in finding.fixes]
-
-
-def _not_checked_lines(not_checked: Sequence[NotChecked], *, width: int, everything: bool) -> Iterator[Line]:
-    if not not_checked:
+def _coverage_lines(report: RunReport, *, width: int, everything: bool, missing: bool) -> Iterator[Line]:
+    sentence = coverage_sentence(report)
+    if not sentence:
         return
+    lines = lines_to_add(report) if missing and not everything else []
     yield ()
-    if everything:
+    yield (Piece(f"  {sentence}{' To enable more, add:' if lines else ''}", "dim"),)
+    for line, checks in lines:
+        yield from _wrapped(f"{line}  ({checks})", width=width, first="    ", style="dim")
+    if everything and report.not_checked:
         yield (Piece("  Not checked", "title"),)
-        for one in not_checked:
-            how = f" To have it: {one.log}" if one.log else ""
-            yield from _wrapped(f"{one.slug}: {one.because}.{how}", width=width, first="    - ", style="dim")
-        return
-    yield (Piece("  Not checked; these lines would log what it takes", "title"),)
-    special = tuple(prefix for prefixes in _SPECIAL.values() for prefix in prefixes)
-    by_line: dict[str, list[NotChecked]] = {}
-    for one in not_checked:
-        if one.log and not one.slug.startswith(special):
-            by_line.setdefault(one.log, []).append(one)
-    # What most findings wait for is worth most.
-    first = sorted(by_line.items(), key=lambda item: -len(item[1]))[:_MOST_ADVICE]
-    for line, ones in first:
-        slugs = [one.slug for one in ones]
-        some = ", ".join(slugs[:4]) + (f" and {len(slugs) - 4} more" if len(slugs) > 4 else "")
-        yield from _wrapped(line, width=width, first="    ", style="dim")
-        yield from _wrapped(f"for {some}", width=width, first="      ", style="dim")
-    rest = len(not_checked) - sum(len(ones) for _, ones in first)
-    if rest:
-        yield (Piece(f"    {rest} more; --all lists them and what to log.", "dim"),)
+        for one in report.not_checked:
+            yield from _wrapped(_not_checked(one), width=width, first="    - ", style="dim")
+
+
+def _not_checked(one: NotChecked) -> str:
+    return f"{one.slug}: {one.because}." + (f" To enable: {one.log}" if one.log else "")
 
 
 def _wrapped(text: str, *, width: int, first: str, style: str = "") -> Iterator[Line]:
     indent = " " * len(first)
-    for i, line in enumerate(textwrap.wrap(text, max(20, width - len(first)), break_on_hyphens=False) or [""]):
-        yield (Piece(first if i == 0 else indent, style), Piece(line, style))
+    whole = text.replace(" %", "\u00a0%")  # a number stays with its unit
+    for i, line in enumerate(textwrap.wrap(whole, max(20, width - len(first)), break_on_hyphens=False) or [""]):
+        yield (Piece(first if i == 0 else indent, style), Piece(line.replace("\u00a0%", " %"), style))

@@ -1,1 +1,1 @@
-"""sinks: one file a sink, named for its id."""
+"""sinks: one file per sink, named after its id. Each file declares the sink and its settings."""

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from pulseboard.files import json_log
-from pulseboard.record.console import Console, LogVerbosity
+from pulseboard.record.console.console import Console
+from pulseboard.record.setting import Setting
 from pulseboard.record.sink import RunInfo, Sink, sink
+from pulseboard.rundir import json_log
+
+SETTINGS = [
+    Setting("verbosity", "how much is printed: -2 nothing, -1 evaluations, 0 normal, 1 telemetry too", int, default=0),
+]
 
 
-@sink(id="console")
+@sink(id="console", settings=SETTINGS)
 class ConsoleSink(Sink):
-    """Prints as settings["verbosity"] asks.
-
-    Percentage and eta need total_steps in the settings, or total_steps or max_steps in the run's config.
-    """
+    """Prints records. Percentage and ETA need total_steps in the settings or the config, or max_steps in the config."""
 
     def __init__(self, info: RunInfo) -> None:
-        verbosity = info.settings.get("verbosity")
-        told = (info.settings.get("total_steps"), info.config.get("total_steps"), info.config.get("max_steps"))
+        candidates = (info.settings.get("total_steps"), info.config.get("total_steps"), info.config.get("max_steps"))
         self._console = Console(
-            verbosity=int(verbosity) if verbosity is not None else LogVerbosity.DEFAULT,
-            total_steps=next((steps for steps in told if isinstance(steps, int) and steps > 0), None),
+            verbosity=int(info.settings.get("verbosity") or 0),
+            total_steps=next((steps for steps in candidates if isinstance(steps, int) and steps > 0), None),
         )
 
     def scalars(self, values: dict[str, float], *, step: int, wall_time: float) -> None:
@@ -29,5 +30,5 @@ class ConsoleSink(Sink):
         self._console.show(json_log.scalars_record(values, step=step, wall_time=wall_time))
 
     def record(self, record: dict[str, Any]) -> None:
-        """Print it, if its kind is printed at this verbosity."""
+        """Print it, if the verbosity includes its kind."""
         self._console.show(record)

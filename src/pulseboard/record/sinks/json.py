@@ -7,43 +7,46 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from pulseboard.files import json_log
-from pulseboard.record import json_file
+from pulseboard.record.json_array import json_file
+from pulseboard.record.json_array.padded_array import MAX_LINE_BYTES
+from pulseboard.record.setting import Setting
 from pulseboard.record.sink import RunInfo, Sink, sink
+from pulseboard.rundir import json_log, layout
+
+SETTINGS = [
+    Setting("log_file", "path of the JSON log; without it, training.json in the run's directory"),
+]
 
 _TICK_SECS = 1.0
 
 
-@sink(id="json")
+@sink(id="json", settings=SETTINGS)
 class JsonSink(Sink):
-    """Writes to settings["log_file"], or training.json in the run's directory.
-
-    The numbers of one call are one record of kind 'scalars', or a few where they fill more than a page.
-    """
+    """Appends to the JSON log. The scalars of one call are one record, or a few if they fill more than a page."""
 
     def __init__(self, info: RunInfo) -> None:
-        path = info.settings.get("log_file") or os.path.join(info.directory, json_log.FILE_NAME)
-        self._file = json_file.shared(path)
+        path = info.settings.get("log_file") or os.path.join(info.directory, layout.JSON_LOG_FILE)
+        self._file = json_file.open_shared(path)
         self._ticked_at = time.monotonic()
         self._step = 0
 
     def scalars(self, values: dict[str, float], *, step: int, wall_time: float) -> None:
         """Append them as records of kind 'scalars'."""
         self._step = step
-        for line in _lines(values, step=step, wall_time=wall_time):
+        for line in _scalar_lines(values, step=step, wall_time=wall_time):
             self._append(line)
 
     def record(self, record: dict[str, Any]) -> None:
-        """Append it; telemetry comes without time and step, and gets those of now."""
+        """Append it. A record without time and step, such as telemetry, gets the current ones."""
         record = json_log.completed(record, step=self._step, wall_time=time.time())
         self._append(json_log.encode(record))
 
     def flush(self) -> None:
-        """Hand the file to the disk."""
+        """Write the file to disk."""
         self._file.flush()
 
     def close(self, *, status: str) -> None:
-        """Leave a tidy file."""
+        """Close the file, which removes the padding inside it."""
         self._file.close()
 
     def _append(self, line: str) -> None:
@@ -54,11 +57,11 @@ class JsonSink(Sink):
             self._file.tick()
 
 
-def _lines(values: dict[str, float], *, step: int, wall_time: float) -> Iterator[str]:
+def _scalar_lines(values: dict[str, float], *, step: int, wall_time: float) -> Iterator[str]:
     line = json_log.encode(json_log.scalars_record(values, step=step, wall_time=wall_time))
-    if len(line) <= json_file.MOST_LINE_BYTES or len(values) < 2:
+    if len(line) <= MAX_LINE_BYTES or len(values) < 2:
         yield line
         return
     items = list(values.items())
     for half in (items[: len(items) // 2], items[len(items) // 2 :]):
-        yield from _lines(dict(half), step=step, wall_time=wall_time)
+        yield from _scalar_lines(dict(half), step=step, wall_time=wall_time)

@@ -1,4 +1,4 @@
-"""MLflow: metrics, params, texts and images of a run, in an MLflow run of its own."""
+"""The MLflow sink: metrics, params, texts and images, in an MLflow run of its own."""
 
 from __future__ import annotations
 
@@ -13,36 +13,44 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pulseboard.record.optional import load
+from pulseboard.core.config import flatten
+from pulseboard.record.optional_import import load
+from pulseboard.record.setting import Setting
 from pulseboard.record.sink import RunInfo, sink
 from pulseboard.record.tracker import Tracker, earlier_id, keep_id, plain
 
-# What a server takes in one request, and a name and value may be long (MLflow's utils/validation.py).
-_MOST_METRICS = 1000
-_MOST_PARAMS = 100
-_MOST_NAME_CHARS = 250
-_MOST_PARAM_CHARS = 6000
-# A request takes 10 to 100 ms; metrics that come faster than this go together.
+SETTINGS = [
+    Setting("mlflow_tracking_uri", "the tracking server or directory", key="tracking_uri"),
+    Setting("mlflow_experiment", "the experiment's name", key="experiment"),
+    Setting("mlflow_run_name", "the run's name in MLflow; without it, the run's id", key="run_name"),
+]
+
+# Limits of a server: entries per request, and lengths of names and values (MLflow's utils/validation.py).
+_MAX_METRICS = 1000
+_MAX_PARAMS = 100
+_MAX_NAME_CHARS = 250
+_MAX_PARAM_CHARS = 6000
+# A request takes 10 to 100 ms, so metrics are sent together, at most once per second.
 _SEND_SECS = 1.0
 _STATES = {"finished": "FINISHED", "failed": "FAILED", "killed": "KILLED"}
 
 
-@sink(id="mlflow")
+@sink(id="mlflow", settings=SETTINGS)
 class MLflow(Tracker):
-    """Settings: mlflow_tracking_uri, mlflow_experiment, mlflow_run_name.
+    """Forwards a run to MLflow.
 
-    What is not set is left to MLflow, its MLFLOW_… variables included. Metrics of one second go in one
-    request; `flush` and `close` send what is held. MLflow has no histograms: they stay in the event file.
+    Settings that are not given are left to MLflow and its MLFLOW_… variables. MLflow has no histograms: they are in
+    the event file only.
     """
 
     def __init__(self, info: RunInfo) -> None:
         mlflow = load("mlflow", what="report_to mlflow", package="mlflow", extra="mlflow")
         self._entities = mlflow.entities
-        self._names: dict[str, str] = {}  # tag -> its name in MLflow
+        self._names: dict[str, str] = {}  # tag -> name in MLflow
         self._params: dict[str, str] = {}
-        self._held: list[Any] = []  # metrics that were not sent yet
-        self._sent_secs = -_SEND_SECS
-        with _quiet():
+        self._unsent: list[Any] = []  # metrics
+        self._sent_at = -_SEND_SECS
+        with _fewer_log_messages():
             self._client = mlflow.MlflowClient(tracking_uri=info.settings.get("mlflow_tracking_uri"))
             self._run_id = self._resume(info) or self._create(info)
         keep_id(info, self._run_id, sink="mlflow")
@@ -57,7 +65,7 @@ class MLflow(Tracker):
             self._params = dict(self._client.get_run(before).data.params)
             self._client.update_run(before, status="RUNNING")
         except Exception:
-            return None  # deleted, or kept by another server: a new run it is
+            return None  # deleted, or on another server: create a new run
         return before
 
     def _create(self, info: RunInfo) -> str:
@@ -68,7 +76,7 @@ class MLflow(Tracker):
         if info.tags:
             tags["pulseboard.tags"] = ", ".join(info.tags)
         name = info.settings.get("mlflow_run_name") or os.environ.get("MLFLOW_RUN_NAME") or info.id
-        # With what MLflow itself says of a run: user, program, git commit.
+        # Together with MLflow's own tags: user, program, git commit.
         run = self._client.create_run(self._experiment_id(info), tags=resolve_tags(tags), run_name=name)
         return str(run.info.run_id)
 
@@ -82,28 +90,28 @@ class MLflow(Tracker):
         try:
             return str(self._client.create_experiment(name))
         except Exception:
-            # Another job may have made it just now.
+            # Another process may have created it just now.
             if found := self._client.get_experiment_by_name(name):
                 return str(found.experiment_id)
             raise
 
-    # ---- what is logged
+    # ---- logging
 
     def scalars(self, values: dict[str, float], *, step: int, wall_time: float) -> None:
-        """As metrics. MLflow keeps every value, be its step logged already."""
+        """Log metrics. MLflow keeps every value, even for a step that was logged before."""
         millis = int(wall_time * 1000)
         metric = self._entities.Metric
-        self._held += [metric(self._name(tag), float(value), millis, step) for tag, value in values.items()]
-        if len(self._held) >= _MOST_METRICS or time.monotonic() - self._sent_secs >= _SEND_SECS:
+        self._unsent += [metric(self._name(tag), float(value), millis, step) for tag, value in values.items()]
+        if len(self._unsent) >= _MAX_METRICS or time.monotonic() - self._sent_at >= _SEND_SECS:
             self.flush()
 
     def text(self, tag: str, text: str, *, step: int, wall_time: float) -> None:
-        """As an artifact: text/<tag>/<step>.md."""
+        """Log an artifact: text/<tag>/<step>.md."""
         self._client.log_text(self._run_id, text, f"text/{self._name(tag)}/{step:09d}.md")
 
     def image(self, tag: str, png: bytes, *, step: int, wall_time: float) -> None:
-        """As an image that MLflow can leaf through by step; without Pillow, which it needs for that, as a file."""
-        name = self._name(tag).replace(":", "_")  # an image's name takes no colon
+        """Log an image with its step. MLflow needs Pillow for that; without it, log a file."""
+        name = self._name(tag).replace(":", "_")  # colons are not allowed in the names of images
         try:
             from PIL import Image
 
@@ -117,61 +125,53 @@ class MLflow(Tracker):
                 self._client.log_artifact(self._run_id, path, f"images/{name}")
 
     def config(self, values: Mapping[str, Any]) -> None:
-        """As params, nested names joined with a dot. A param cannot change: its later values are tags."""
-        told = {self._name(name): text[:_MOST_PARAM_CHARS] for name, text in _flat(plain(values))}
-        fresh = {name: text for name, text in told.items() if name not in self._params}
-        changed = {name: text for name, text in told.items() if self._params.get(name, text) != text}
-        self._params |= fresh
-        params = [self._entities.Param(name, text) for name, text in fresh.items()]
-        for at in range(0, len(params), _MOST_PARAMS):
-            self._client.log_batch(self._run_id, params=params[at : at + _MOST_PARAMS])
+        """Log params, nested names joined with dots. A param cannot change: later values are logged as tags."""
+        texts = {self._name(name): str(value)[:_MAX_PARAM_CHARS] for name, value in flatten(plain(values))}
+        new = {name: text for name, text in texts.items() if name not in self._params}
+        changed = {name: text for name, text in texts.items() if self._params.get(name, text) != text}
+        self._params |= new
+        params = [self._entities.Param(name, text) for name, text in new.items()]
+        for at in range(0, len(params), _MAX_PARAMS):
+            self._client.log_batch(self._run_id, params=params[at : at + _MAX_PARAMS])
         for name, text in changed.items():
-            self._client.set_tag(self._run_id, f"changed.{name}"[:_MOST_NAME_CHARS], text)
+            self._client.set_tag(self._run_id, f"changed.{name}"[:_MAX_NAME_CHARS], text)
 
     def flush(self) -> None:
-        """Send the metrics that are held."""
-        while self._held:
-            self._client.log_batch(self._run_id, metrics=self._held[:_MOST_METRICS])
-            del self._held[:_MOST_METRICS]
-        self._sent_secs = time.monotonic()
+        """Send the metrics that wait."""
+        while self._unsent:
+            self._client.log_batch(self._run_id, metrics=self._unsent[:_MAX_METRICS])
+            del self._unsent[:_MAX_METRICS]
+        self._sent_at = time.monotonic()
 
     def close(self, *, status: str) -> None:
-        """Send what is held, and end the MLflow run."""
+        """Send the metrics that wait, and end the MLflow run."""
         self.flush()
         self._client.set_terminated(self._run_id, status=_STATES.get(status, "FAILED"))
 
     def _name(self, tag: str) -> str:
-        """The tag as MLflow takes it; two tags never share a name."""
+        """The tag as a valid name in MLflow. Two tags never share one."""
         if tag not in self._names:
             allowed = re.sub(r"[^\w/.\- :]", "_", tag)
-            # A name is a path there: no empty, '.' or '..' part, and none at either end.
-            wanted = "/".join(part for part in allowed.split("/") if part.strip(".")) or "_"
-            wanted = wanted[:_MOST_NAME_CHARS]
-            taken, name, number = set(self._names.values()), wanted, 2
-            while name in taken:
-                name, number = f"{wanted[: _MOST_NAME_CHARS - 8]}_{number}", number + 1
+            # MLflow treats names as paths: no empty, '.' or '..' component.
+            base = "/".join(part for part in allowed.split("/") if part.strip(".")) or "_"
+            base = base[:_MAX_NAME_CHARS]
+            used, name, number = set(self._names.values()), base, 2
+            while name in used:
+                name, number = f"{base[: _MAX_NAME_CHARS - 8]}_{number}", number + 1
             self._names[tag] = name
         return self._names[tag]
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for name, value in values.items():
-        if isinstance(value, dict) and value:
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", str(value)
-
-
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep MLflow from telling how it makes its tables, unless the user has set how much it shall tell."""
+def _fewer_log_messages() -> Iterator[None]:
+    """Hide MLflow's messages about creating its tables, unless the user has set a log level."""
     loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]
-    before = [logger.level for logger in loggers]
+    levels = [logger.level for logger in loggers]
     if "MLFLOW_LOGGING_LEVEL" not in os.environ:
         for logger in loggers:
             logger.setLevel(logging.WARNING)
     try:
         yield
     finally:
-        for logger, level in zip(loggers, before, strict=True):
+        for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)

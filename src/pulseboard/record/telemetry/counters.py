@@ -1,4 +1,4 @@
-"""Counters of the host and of this process, from whatever the system offers them in."""
+"""Counters of the host and of this process, from /proc or psutil."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Protocol
 
 
 class Counters(Protocol):
-    """What the host source asks for. Sizes in bytes, times in seconds."""
+    """What the host source reads."""
 
     def cpu_secs(self) -> tuple[float, float]:
-        """(busy, altogether) of all processors, since the machine started. Waiting for a disk is not busy."""
+        """(busy, total) of all processors since boot. Waiting for a disk does not count as busy."""
 
     def ram_bytes(self) -> tuple[int, int]:
-        """(total, used). What the system could give to a program at once does not count as used."""
+        """(total, used). Memory that is available to a program at once does not count as used."""
 
     def process_bytes(self) -> int:
         """Resident memory of this process."""
 
     def children_bytes(self) -> int | None:
-        """Resident memory of its children and theirs; None where it cannot be told. Shared pages count for each."""
+        """Resident memory of all descendant processes; None if it cannot be read. Shared pages count for each."""
 
     def disk_bytes(self) -> tuple[int, int]:
-        """(read, written) by all disks since the machine started."""
+        """(read, written) by all disks since boot."""
 
     def network_bytes(self) -> tuple[int, int]:
-        """(received, sent) by all network cards since the machine started."""
+        """(received, sent) by all network cards since boot."""
 
 
 def open_counters(platform: str = sys.platform) -> Counters:

@@ -1,29 +1,29 @@
-"""Counters from Linux's /proc and /sys. They need no package, and cost less than psutil's."""
+"""Counters from Linux's /proc and /sys: no dependency, and cheaper than psutil."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 
-# /proc/diskstats counts in these, whatever the disk's own sectors are.
+# The unit of /proc/diskstats, whatever the disk's own sector size.
 _SECTOR_BYTES = 512
 
 
 class ProcCounters:
-    """See `Counters`. `root` stands for `/`, so that a test can bring a machine of its own."""
+    """See `Counters`. Tests set `root` to a directory with a fake /proc and /sys."""
 
     def __init__(self, root: str | os.PathLike[str] = "/") -> None:
         self._proc = os.path.join(root, "proc")
         self._sys = os.path.join(root, "sys")
         self._page_bytes = os.sysconf("SC_PAGE_SIZE")
         self._ticks_per_sec = os.sysconf("SC_CLK_TCK")
-        # Kernels may be built without this file; before Linux 4.2 most were.
-        self._names_children = os.path.exists(f"{self._proc}/{os.getpid()}/task/{os.getpid()}/children")
+        # Kernels may be built without this file; most were before Linux 4.2.
+        self._has_children_file = os.path.exists(f"{self._proc}/{os.getpid()}/task/{os.getpid()}/children")
 
     def cpu_secs(self) -> tuple[float, float]:
-        """(busy, altogether); see `Counters`."""
+        """(busy, total); see `Counters`."""
         first_line, _, _ = self._read("stat").partition("\n")
-        # user nice system idle iowait irq softirq steal; guest time, which follows, is in user already.
+        # user nice system idle iowait irq softirq steal; guest time, which follows, is included in user.
         user, nice, system, idle, iowait, irq, softirq, steal = map(int, first_line.split()[1:9])
         busy = user + nice + system + irq + softirq + steal
         return busy / self._ticks_per_sec, (busy + idle + iowait) / self._ticks_per_sec
@@ -39,13 +39,13 @@ class ProcCounters:
         return self._resident_bytes("self")
 
     def children_bytes(self) -> int | None:
-        """Resident memory of its children and theirs. One that ends meanwhile counts nothing."""
-        if not self._names_children:
+        """Resident memory of all descendant processes. One that ends meanwhile counts as 0."""
+        if not self._has_children_file:
             return None
         return sum(self._resident_bytes(pid) for pid in self._descendants(str(os.getpid())))
 
     def disk_bytes(self) -> tuple[int, int]:
-        """(read, written) of the disks themselves: partitions and mapped volumes would count twice."""
+        """(read, written) of whole disks: partitions and mapped volumes would be counted twice."""
         read = written = 0
         for line in self._read("diskstats").splitlines():
             words = line.split()
@@ -55,16 +55,16 @@ class ProcCounters:
         return read, written
 
     def network_bytes(self) -> tuple[int, int]:
-        """(received, sent) of the cards; inside a container, which has none, of all but the loopback."""
+        """(received, sent) of the cards; in a container, which has none, of all interfaces but the loopback."""
         lines = (line.partition(":") for line in self._read("net/dev").splitlines()[2:])
-        seen = {name.strip(): numbers.split() for name, _, numbers in lines}
-        seen.pop("lo", None)
-        cards = [n for name, n in seen.items() if os.path.exists(f"{self._sys}/class/net/{name}/device")]
-        counted = cards or list(seen.values())
+        interfaces = {name.strip(): numbers.split() for name, _, numbers in lines}
+        interfaces.pop("lo", None)
+        cards = [n for name, n in interfaces.items() if os.path.exists(f"{self._sys}/class/net/{name}/device")]
+        counted = cards or list(interfaces.values())
         return sum(int(n[0]) for n in counted), sum(int(n[8]) for n in counted)
 
     def _read(self, name: str) -> str:
-        # Unbuffered: some hundred of these are read for one sample.
+        # Unbuffered, since one sample may read some hundred files.
         with open(f"{self._proc}/{name}", "rb", buffering=0) as file:
             return file.read().decode("utf-8", "replace")
 
@@ -80,17 +80,17 @@ class ProcCounters:
             yield from self._descendants(child)
 
     def _children(self, pid: str) -> list[str]:
-        # Asked thread by thread: a job has some hundred threads, a shared machine many thousand processes.
-        found = []
-        for thread in _names(f"{self._proc}/{pid}/task"):
+        # Per thread of ours: a training has some hundred threads, a shared machine many thousand processes.
+        children = []
+        for thread in _list_directory(f"{self._proc}/{pid}/task"):
             try:
-                found += self._read(f"{pid}/task/{thread}/children").split()
+                children += self._read(f"{pid}/task/{thread}/children").split()
             except OSError:
                 pass  # the thread has ended
-        return found
+        return children
 
 
-def _names(directory: str) -> list[str]:
+def _list_directory(directory: str) -> list[str]:
     try:
         return os.listdir(directory)
     except OSError:

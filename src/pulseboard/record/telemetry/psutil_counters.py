@@ -1,8 +1,8 @@
-"""Counters through psutil, for systems without /proc."""
+"""Counters from psutil, for systems without /proc."""
 
 from __future__ import annotations
 
-from pulseboard.record.optional import load
+from pulseboard.record.optional_import import load
 
 
 class PsutilCounters:
@@ -13,11 +13,11 @@ class PsutilCounters:
         self._process = self._psutil.Process()
 
     def cpu_secs(self) -> tuple[float, float]:
-        """(busy, altogether); see `Counters`."""
+        """(busy, total); see `Counters`."""
         times = self._psutil.cpu_times()
-        # Guest time is in user already.
-        everything = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
-        return everything - times.idle - getattr(times, "iowait", 0.0), everything
+        # Guest time is included in user.
+        total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
+        return total - times.idle - getattr(times, "iowait", 0.0), total
 
     def ram_bytes(self) -> tuple[int, int]:
         """(total, used); see `Counters`."""
@@ -29,17 +29,17 @@ class PsutilCounters:
         return int(self._process.memory_info().rss)
 
     def children_bytes(self) -> int:
-        """Resident memory of its children and theirs."""
-        found = 0
+        """Resident memory of all descendant processes."""
+        total = 0
         for child in self._process.children(recursive=True):
             try:
-                found += child.memory_info().rss
+                total += child.memory_info().rss
             except self._psutil.Error:
-                pass  # it has ended meanwhile
-        return found
+                pass  # it ended meanwhile
+        return total
 
     def disk_bytes(self) -> tuple[int, int]:
-        """(read, written) by all disks; nothing where the system does not count."""
+        """(read, written) by all disks; 0 if the system does not count."""
         disks = self._psutil.disk_io_counters()
         return (disks.read_bytes, disks.write_bytes) if disks else (0, 0)
 

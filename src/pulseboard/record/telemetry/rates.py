@@ -1,4 +1,4 @@
-"""Rates: how fast counters rise between one sample and the next."""
+"""Rates: how fast counters rise from one sample to the next."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 
 class Rates:
-    """Remembers counters. The first sample has no rates, nor has a counter that was set back."""
+    """Keeps the last value of each counter. The first sample has no rates, nor does a counter that was reset."""
 
     def __init__(self) -> None:
-        self._before: dict[str, tuple[float, float]] = {}  # tag -> (seconds, counter)
+        self._previous: dict[str, tuple[float, float]] = {}  # tag -> (seconds, counter)
 
     def per_sec(self, counters: Mapping[str, float], now_secs: float) -> dict[str, float]:
-        """How much each counter rose per second since it was last given."""
+        """The increase of each counter per second since the previous call."""
         rates = {}
         for tag, counter in counters.items():
-            before_secs, before = self._before.get(tag, (now_secs, counter))
-            if now_secs > before_secs and counter >= before:
-                rates[tag] = (counter - before) / (now_secs - before_secs)
-            self._before[tag] = now_secs, counter
+            previous_secs, previous = self._previous.get(tag, (now_secs, counter))
+            if now_secs > previous_secs and counter >= previous:
+                rates[tag] = (counter - previous) / (now_secs - previous_secs)
+            self._previous[tag] = now_secs, counter
         return rates

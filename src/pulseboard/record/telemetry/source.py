@@ -1,4 +1,4 @@
-"""Sources of telemetry: what one promises, and how it is found by its id."""
+"""Sources of telemetry: their interface, and how they are found."""
 
 from __future__ import annotations
 
@@ -8,80 +8,73 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pulseboard.core.errors import PulseboardError
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """What one tag of a source is; the documentation lists these."""
-
-    unit: str
-    meaning: str
+from pulseboard.core.metric import Metric
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What a source saw at one moment."""
+    """What a source measured at one moment."""
 
-    scalars: dict[str, float] = field(default_factory=dict)  # by tag, in the unit that the tag declares
-    records: list[dict[str, Any]] = field(default_factory=list)  # typed records of the JSON log, without step and time
+    scalars: dict[str, float] = field(default_factory=dict)  # by tag, in the declared unit
+    records: list[dict[str, Any]] = field(default_factory=list)  # of the JSON log, without step and time
 
 
 class Unavailable(PulseboardError):
-    """This machine has nothing for the source to see. Said once; the others go on."""
+    """This machine has nothing for the source to measure. Reported once; other sources continue."""
 
 
 class Source:
     """Something that can be sampled. All calls come from one thread.
 
-    Whatever is raised drops this source, with one message, and no other.
+    An exception drops this source, with one message; the others go on.
     """
 
     id = ""
     metrics: Mapping[str, Metric] = {}
 
     def __init__(self, run_directory: str) -> None:
-        """Look for what is needed; raise Unavailable or MissingPackage where it is not there."""
+        """Open what is needed; raise Unavailable or MissingPackage if it is missing."""
 
     def sample(self, now_secs: float) -> Sample:
-        """What is to be seen now. `now_secs` rises from call to call; a rate is a difference over it."""
+        """Measure now. `now_secs` rises from call to call, for computing rates."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of what was opened."""
+        """Close what was opened."""
 
 
 SourceClass = TypeVar("SourceClass", bound=type[Source])
-_known: dict[str, type[Source]] = {}
+_registry: dict[str, type[Source]] = {}
 
 
 def source(*, id: str, metrics: Mapping[str, Metric]) -> Callable[[SourceClass], SourceClass]:
-    """Declare a source under its id, with the tags it may give."""
+    """Declare a source: its id, and the tags it may log."""
 
     def declare(cls: SourceClass) -> SourceClass:
-        before = _known.get(id)
-        if before is not None and before.__module__ != cls.__module__:
-            first, second = (sys.modules[c.__module__].__file__ for c in (before, cls))
+        existing = _registry.get(id)
+        if existing is not None and existing.__module__ != cls.__module__:
+            first, second = (sys.modules[c.__module__].__file__ for c in (existing, cls))
             raise PulseboardError(f"Two telemetry sources are called {id!r}. Rename one of them: {first} and {second}")
         cls.id, cls.metrics = id, metrics
-        _known[id] = cls
+        _registry[id] = cls
         return cls
 
     return declare
 
 
 def all_sources() -> list[type[Source]]:
-    """Every source: ours, and those that installed packages offer as `pulseboard.telemetry`."""
+    """Every source: ours, and those of installed packages (entry point `pulseboard.telemetry`)."""
     import importlib
-    import importlib.metadata  # slow to load, and this runs in the worker
+    import importlib.metadata  # slow to import, but this runs in the telemetry thread
     import pkgutil
 
     from pulseboard.record.telemetry import sources
 
     for module in pkgutil.iter_modules(sources.__path__):
         importlib.import_module(f"{sources.__name__}.{module.name}")
-    for point in importlib.metadata.entry_points(group="pulseboard.telemetry"):
-        point.load()
-    return [_known[id] for id in sorted(_known)]
+    for entry_point in importlib.metadata.entry_points(group="pulseboard.telemetry"):
+        entry_point.load()
+    return [_registry[id] for id in sorted(_registry)]
 
 
 def all_metrics() -> dict[str, Metric]:

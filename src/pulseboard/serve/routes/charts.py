@@ -4,45 +4,51 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pulseboard.serve import answers, columns, patterns, schema
-from pulseboard.serve.answers import Answer
-from pulseboard.serve.board import Board
-from pulseboard.serve.endpoint import Ask, endpoint
-from pulseboard.serve.errors import BadRequest, TooLarge
-from pulseboard.serve.routes.runs import PATTERN, RUN, SOME_RUNS, TAG
-from pulseboard.store.query import AXES, MOST_BUCKETS, SMOOTHINGS, BadQuery, GroupQuery, Query, Smoothing
+from pulseboard.charts.query import AXES, MAX_BUCKETS, SMOOTHINGS, TAG_PREFIX, BadQuery, GroupQuery, Query, Smoothing
+from pulseboard.serve.http import columns, schema
+from pulseboard.serve.http.endpoint import ApiRequest, endpoint
+from pulseboard.serve.http.errors import BadRequest, TooLarge
+from pulseboard.serve.http.parameters import AXIS, ORPHANS, REGEX, RUN, RUNS, STEP, TAG
+from pulseboard.serve.http.responses import COLUMNS, Response
+from pulseboard.serve.live.dashboard import Dashboard
+from pulseboard.serve.security.safe_regex import SafeRegex
 
 if TYPE_CHECKING:
-    from pulseboard.store.query import Group, Window
+    from pulseboard.charts.results import GroupStatistics, Window
 
-# One answer draws a page of charts; more than this is no picture any more.
-_MOST_SERIES = 20_000
-_MOST_CELLS = 20_000_000
-_MOST_POINTS = 100_000
+# Enough for a page of charts; nobody can look at more.
+_MAX_SERIES = 20_000
+_MAX_BUCKETS_IN_TOTAL = 20_000_000
+_MAX_POINTS = 100_000
 
 _SMOOTHING = schema.record(
     {
         "kind": schema.choice(*SMOOTHINGS),
-        "weight": schema.number("what it means depends on the kind", default=0.6),
+        "weight": schema.number("its meaning depends on the kind", default=0.6),
     },
     required=("kind",),
 )
 _WINDOW = {
-    "runs": SOME_RUNS,
-    "tags": schema.several(TAG, most=1000, minItems=1),
-    "x": schema.choice(*AXES, default="step"),
-    "from": schema.or_null(schema.number("null: from the first point", default=None)),
-    "to": schema.or_null(schema.number("null: to the last point", default=None)),
-    "buckets": schema.whole("columns of pixels", least=1, most=MOST_BUCKETS, default=1000),
-    "log_x": schema.flag(default=False),
-    "smoothing": schema.or_null({**_SMOOTHING, "default": None}),
-    "orphans": schema.flag("also what a restart took the place of", default=False),
-    "rank": schema.or_null(schema.whole("of a job of many processes; null: 0", most=1_000_000, default=None)),
+    "runs": RUNS,
+    "tags": schema.array(TAG, max_items=1000, min_items=1),
+    "x": schema.string(
+        f"{', '.join(AXES)}, or {TAG_PREFIX} and the tag of a metric of the same run, such as tag:train/tokens: a "
+        "point's x is then the metric's value at the point's step, interpolated between the steps at which the metric "
+        "was logged; points before the first and after the last of them are left out",
+        default="step",
+    ),
+    "from": schema.nullable(schema.number("null: from the first point", default=None)),
+    "to": schema.nullable(schema.number("null: to the last point", default=None)),
+    "buckets": schema.integer("number of pixel columns", minimum=1, maximum=MAX_BUCKETS, default=1000),
+    "log_x": schema.boolean(default=False),
+    "smoothing": schema.nullable({**_SMOOTHING, "default": None}),
+    "orphans": ORPHANS,
+    "rank": schema.nullable(schema.integer("rank in a distributed training; null: 0", maximum=1_000_000, default=None)),
 }
-_SHOWN = ("x", "y", "first", "min", "max", "last", "smooth", "orphan")
+_DRAWN_COLUMNS = ("x", "y", "first", "min", "max", "last", "smooth", "orphan")
 
 _STATISTICS = {
-    # name: the middle, then the band around it, each from the columns of a group
+    # name -> the center and the lower and upper edge of the band, from a group's columns
     "mean-sd": lambda c: (c["mean"], c["mean"] - c["sd"], c["mean"] + c["sd"]),
     "mean-se": lambda c: (c["mean"], c["mean"] - c["se"], c["mean"] + c["se"]),
     "mean-95": lambda c: (c["mean"], c["low"], c["high"]),
@@ -53,20 +59,21 @@ _STATISTICS = {
 @endpoint(
     "POST",
     "window",
-    "What charts draw: tags of runs between two x, in so many columns, as binary columns.",
+    "The data of charts: tags of runs in a range of x, reduced to pixel columns, as binary columns.",
     body={"title": "WindowQuery", **schema.record(_WINDOW, required=("runs", "tags"))},
-    media_type=answers.COLUMNS,
+    media_type=COLUMNS,
 )
-def window(board: Board, ask: Ask) -> Answer:
-    runs = board.runs(ask["runs"])
-    ask.same_since(board.state_of(runs))
-    _bounded(len(runs), ask)
-    revision = board.journal.revision
-    found = board.store.window(_query(Query, runs, ask))
-    return Answer(columns.encode(((_about(one), _drawn(one)) for one in found), revision=revision), answers.COLUMNS)
+def window(dashboard: Dashboard, request: ApiRequest) -> Response:
+    runs = dashboard.run_names(request["runs"])
+    request.revalidate(dashboard.state_of(runs))
+    _check_size(len(runs), request)
+    revision = dashboard.revisions.current
+    windows = dashboard.charts.window(_query(Query, runs, request))
+    series = ((_header(one), _drawn_columns(one)) for one in windows)
+    return Response(columns.encode(series, revision=revision), COLUMNS)
 
 
-def _about(one: Window) -> dict[str, Any]:
+def _header(one: Window) -> dict[str, Any]:
     return {
         "run": one.run,
         "tag": one.tag,
@@ -75,31 +82,32 @@ def _about(one: Window) -> dict[str, Any]:
         "nan": one.nan,
         "inf": one.inf,
         "smoothed": one.smoothed,
+        "axis": one.axis.kind,
     }
 
 
-def _drawn(one: Window) -> dict[str, Any]:
-    shown = {name: one.columns[name] for name in _SHOWN if name in one.columns}
-    # Most curves have neither, and a column of zeros says nothing.
-    odd = {"nan": one.nan, "plus_inf": one.inf, "minus_inf": one.inf}
-    return shown | {name: one.columns[name] for name, n in odd.items() if n and name in one.columns}
+def _drawn_columns(one: Window) -> dict[str, Any]:
+    drawn = {name: one.columns[name] for name in _DRAWN_COLUMNS if name in one.columns}
+    # Most curves have no such values, and a column of zeros is a waste.
+    counts = {"nan": one.nan, "plus_inf": one.inf, "minus_inf": one.inf}
+    return drawn | {name: one.columns[name] for name, n in counts.items() if n and name in one.columns}
 
 
 @endpoint(
     "POST",
     "groups",
-    "Statistics over runs that belong together, as binary columns: one series a tag and group.",
+    "Statistics over groups of runs, as binary columns: one series per tag and group.",
     body={
         "title": "GroupsQuery",
         **schema.record(
             {
                 **_WINDOW,
-                "by": schema.or_null(
+                "by": schema.nullable(
                     {
                         **schema.record(
-                            {"regex": schema.or_null(PATTERN), "hparam": schema.or_null(schema.text(most=1000))}
+                            {"regex": schema.nullable(REGEX), "hparam": schema.nullable(schema.string(max_length=1000))}
                         ),
-                        "description": "a group has the same match, or the same value; null: all runs are one group",
+                        "description": "runs with the same match, or the same value, are a group; null: one group",
                         "default": None,
                     }
                 ),
@@ -108,59 +116,61 @@ def _drawn(one: Window) -> dict[str, Any]:
             required=("runs", "tags"),
         ),
     },
-    media_type=answers.COLUMNS,
+    media_type=COLUMNS,
 )
-def groups(board: Board, ask: Ask) -> Answer:
-    runs = board.runs(ask["runs"])
-    ask.same_since(board.state_of(runs))
-    _bounded(len(runs), ask)
-    revision = board.journal.revision
-    by = ask["by"] or {}
+def groups(dashboard: Dashboard, request: ApiRequest) -> Response:
+    runs = dashboard.run_names(request["runs"])
+    request.revalidate(dashboard.state_of(runs))
+    _check_size(len(runs), request)
+    revision = dashboard.revisions.current
+    by = request["by"] or {}
     if by.get("regex") and by.get("hparam"):
-        raise BadRequest("Runs are grouped by a regex or by a hyperparameter; both were given.")
-    found: list[tuple[str, Group]] = []
+        raise BadRequest("Both a regex and a hyperparameter were given to group by.", do="Give one of them.")
+    found: list[tuple[str, GroupStatistics]] = []
     if by.get("regex"):
-        # Matched here, where an expression that explodes is stopped, and not by the store.
         members: dict[str, list[str]] = {}
-        pattern = patterns.Pattern(by["regex"])
+        regex = SafeRegex(by["regex"])
         for name in runs:
-            if (label := pattern.group(name)) is not None:
+            if (label := regex.group_label(name)) is not None:
                 members.setdefault(label, []).append(name)
         for label, names in members.items():
-            found += [(label, group) for group in board.store.groups(_query(GroupQuery, names, ask))]
+            found += [(label, group) for group in dashboard.charts.groups(_query(GroupQuery, names, request))]
     else:
-        query = _query(GroupQuery, runs, ask, by_hparam=by.get("hparam") or None)
-        found = [(group.name, group) for group in board.store.groups(query)]
+        query = _query(GroupQuery, runs, request, by_hparam=by.get("hparam") or None)
+        found = [(group.group, group) for group in dashboard.charts.groups(query)]
     series = []
     for label, group in found:
-        middle, low, high = _STATISTICS[ask["statistic"]](group.columns)
-        about = {"group": label, "runs": group.runs, "tag": group.tag, "points": len(middle), "exact": True}
-        band = {"x": group.columns["x"], "y": middle, "low": low, "high": high, "count": group.columns["count"]}
-        series.append((about, band))
-    return Answer(columns.encode(series, revision=revision), answers.COLUMNS)
+        center, low, high = _STATISTICS[request["statistic"]](group.columns)
+        header = {"group": label, "runs": group.runs, "tag": group.tag, "points": len(center), "exact": True}
+        band = {"x": group.columns["x"], "y": center, "low": low, "high": high, "count": group.columns["count"]}
+        series.append((header, band))
+    return Response(columns.encode(series, revision=revision), COLUMNS)
 
 
-def _bounded(runs: int, ask: Ask) -> None:
-    if runs * len(ask["tags"]) > _MOST_SERIES:
-        raise TooLarge(f"{runs} runs x {len(ask['tags'])} tags were asked for.", do=f"Ask for {_MOST_SERIES} at most.")
-    if runs * len(ask["tags"]) * ask["buckets"] > _MOST_CELLS:
-        raise TooLarge("So many runs, tags and buckets make too large an answer.", do="Ask for fewer buckets or runs.")
+def _check_size(runs: int, request: ApiRequest) -> None:
+    tags = len(request["tags"])
+    if runs * tags > _MAX_SERIES:
+        raise TooLarge(
+            f"The response would have {runs} runs x {tags} tags.", do=f"Request at most {_MAX_SERIES} series."
+        )
+    if runs * tags * request["buckets"] > _MAX_BUCKETS_IN_TOTAL:
+        raise TooLarge("The response would be too large.", do="Request fewer runs, tags or buckets.")
 
 
-def _query(kind: Any, runs: list[str], ask: Ask, **more: Any) -> Any:
-    smoothing = ask["smoothing"]
+def _query(kind: Any, runs: list[str], request: ApiRequest, **more: Any) -> Any:
+    smoothing = request["smoothing"]
     try:
         return kind(
             runs=runs,
-            tags=ask["tags"],
-            x=ask["x"],
-            start=ask["from"],
-            end=ask["to"],
-            buckets=ask["buckets"],
-            log_x=ask["log_x"],
+            tags=request["tags"],
+            x=request["x"],
+            start=request["from"],
+            end=request["to"],
+            buckets=request["buckets"],
+            log_x=request["log_x"],
             smoothing=None if smoothing is None else Smoothing(smoothing["kind"], smoothing["weight"]),
-            orphans=ask["orphans"],
-            rank=ask["rank"] or 0,
+            orphans=request["orphans"],
+            rank=request["rank"] or 0,
             **more,
         )
     except BadQuery as error:
@@ -170,40 +180,42 @@ def _query(kind: Any, runs: list[str], ask: Ask, **more: Any) -> Any:
 @endpoint(
     "GET",
     "points",
-    "The raw points of one series, a page at a time.",
+    "The raw points of one series, in pages.",
     query={
         "run": RUN,
         "tag": TAG,
-        "offset": schema.whole(default=0),
-        "limit": schema.whole(least=1, most=_MOST_POINTS, default=10_000),
-        "orphans": schema.flag("also what a restart took the place of", default=False),
-        "rank": schema.whole(most=1_000_000, default=0),
+        "offset": schema.integer(default=0),
+        "limit": schema.integer(minimum=1, maximum=_MAX_POINTS, default=10_000),
+        "orphans": ORPHANS,
+        "rank": schema.integer(maximum=1_000_000, default=0),
     },
     required=("run", "tag"),
-    gives=schema.answer(
+    returns=schema.named_record(
         "Points",
         {
-            "run": schema.text(),
-            "tag": schema.text(),
-            "total": schema.whole(),
-            "offset": schema.whole(),
-            "steps": schema.several(schema.whole(least=-(2**63), most=2**63), most=_MOST_POINTS),
-            "wall_times": schema.several(schema.spelled_number(), most=_MOST_POINTS),
-            "values": schema.several(schema.spelled_number(), most=_MOST_POINTS),
-            "orphaned": schema.several(schema.flag(), most=_MOST_POINTS),
+            "run": schema.string(),
+            "tag": schema.string(),
+            "axis": AXIS,
+            "total": schema.integer(),
+            "offset": schema.integer(),
+            "steps": schema.array(STEP, max_items=_MAX_POINTS),
+            "wall_times": schema.array(schema.number_or_nan(), max_items=_MAX_POINTS),
+            "values": schema.array(schema.number_or_nan(), max_items=_MAX_POINTS),
+            "orphaned": schema.array(schema.boolean(), max_items=_MAX_POINTS),
         },
     ),
 )
-def points(board: Board, ask: Ask) -> dict[str, Any]:
-    run = board.run(ask["run"])
-    ask.same_since(board.state_of([run.name]))
-    series = run.series(ask["tag"], rank=ask["rank"], orphans=ask["orphans"])
-    page = slice(ask["offset"], ask["offset"] + ask["limit"])
+def points(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    run = dashboard.run(request["run"])
+    request.revalidate(dashboard.state_of([run.name]))
+    series = run.series(request["tag"], rank=request["rank"], orphans=request["orphans"])
+    page = slice(request["offset"], request["offset"] + request["limit"])
     return {
         "run": run.name,
         "tag": series.tag,
+        "axis": run.ranks[request["rank"]].axis_of(series.tag).as_dict(),
         "total": len(series),
-        "offset": ask["offset"],
+        "offset": request["offset"],
         "steps": series.steps[page].tolist(),
         "wall_times": series.wall_times[page].tolist(),
         "values": series.values[page].tolist(),

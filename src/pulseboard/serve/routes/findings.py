@@ -1,124 +1,183 @@
-"""Findings: the report of runs, the page of a finding, and what a tag means."""
+"""Findings: reports on runs, the guide of a finding, and the meaning of a tag."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pulseboard.serve import schema
-from pulseboard.serve.answers import Answer, json_answer
-from pulseboard.serve.board import Board
-from pulseboard.serve.endpoint import Ask, endpoint
-from pulseboard.serve.errors import NotFound
-from pulseboard.serve.markdown import to_html
-from pulseboard.serve.routes.runs import NAMES, SOME_RUNS, STATUS, TAG
+from pulseboard.serve.http import schema
+from pulseboard.serve.http.endpoint import ApiRequest, endpoint
+from pulseboard.serve.http.errors import NotFound
+from pulseboard.serve.http.parameters import NAMES, RUN_FILTER, STATUS, STEP, TAG
+from pulseboard.serve.http.responses import Response, json_response
+from pulseboard.serve.live.dashboard import Dashboard
+from pulseboard.serve.security.markdown import to_html
 
-_WORDS = schema.several(schema.text(most=1_000_000), most=100_000)
-_STEP = schema.or_null(schema.whole(least=-(2**63), most=2**63))
-_SPELLED = schema.or_null(schema.spelled_number())
-_EVIDENCE = schema.answer(
+_TEXTS = schema.array(schema.string(max_length=1_000_000), max_items=100_000)
+_OPTIONAL_TEXT = schema.nullable(schema.string())
+_OPTIONAL_STEP = schema.nullable(STEP)
+_OPTIONAL_NUMBER = schema.nullable(schema.number_or_nan())
+_SEVERITY = schema.choice("info", "warning", "critical")
+_EVIDENCE = schema.named_record(
     "Evidence",
-    {"metric": schema.text(), "what": schema.text(), "value": _SPELLED, "limit": _SPELLED, "step": _STEP},
+    {
+        "metric": schema.string(),
+        "what": schema.string(),
+        "value": _OPTIONAL_NUMBER,
+        "limit": _OPTIONAL_NUMBER,
+        "step": _OPTIONAL_STEP,
+    },
 )
-_FINDING = schema.answer(
+_FINDING = schema.named_record(
     "Finding",
     {
-        "slug": schema.text(),
-        "severity": schema.choice("info", "warning", "critical"),
-        "metric": schema.or_null(schema.text()),
-        "first_step": _STEP,
-        "last_step": _STEP,
-        "summary": schema.text(),
-        "evidence": schema.several(_EVIDENCE, most=1000),
-        "causes": _WORDS,
-        "checks": _WORDS,
-        "fixes": _WORDS,
+        "slug": schema.string(),
+        "severity": _SEVERITY,
+        "metric": _OPTIONAL_TEXT,
+        "first_step": _OPTIONAL_STEP,
+        "last_step": _OPTIONAL_STEP,
+        "summary": schema.string(),
+        "evidence": schema.array(_EVIDENCE, max_items=1000),
+        "causes": _TEXTS,
+        "checks": _TEXTS,
+        "fixes": _TEXTS,
     },
 )
-_CAUSE = schema.answer(
+_CAUSE = schema.named_record(
     "Cause",
     {
-        "slug": schema.text(),
+        "slug": schema.string(),
         "probability": schema.number(),
-        "because": _WORDS,
-        "against": _WORDS,
-        "fixes": _WORDS,
+        "because": _TEXTS,
+        "against": _TEXTS,
+        "fixes": _TEXTS,
     },
 )
-_NOT_CHECKED = schema.answer("NotChecked", {"slug": schema.text(), "because": schema.text(), "log": schema.text()})
-_RUN_REPORT = schema.answer(
+_NOT_CHECKED = schema.named_record(
+    "NotChecked", {"slug": schema.string(), "because": schema.string(), "log": schema.string()}
+)
+_NEXT_CHECK = schema.nullable(schema.named_record("NextCheck", {"do": schema.string(), "why": schema.string()}))
+_INCIDENT = schema.named_record(
+    "Incident",
+    {
+        "id": schema.string(),
+        "headline": schema.string(),
+        "severity": _SEVERITY,
+        "first_step": STEP,
+        "last_step": STEP,
+        "open": schema.boolean("whether it lasts to the end of the run"),
+        "cost": schema.named_record("Cost", {"what": schema.string(), "value": schema.number()}),
+        "findings": schema.array(
+            schema.integer(), "indices into the report's findings, the leading one first", max_items=100_000
+        ),
+        "causes": schema.array(_CAUSE, max_items=1000),
+        "next_check": _NEXT_CHECK,
+        "fixes": _TEXTS,
+    },
+)
+_COVERAGE = schema.named_record(
+    "Coverage",
+    {
+        "ran": schema.integer("checks that ran"),
+        "of": schema.integer("checks that exist"),
+        "enable": schema.array(
+            schema.named_record("Enable", {"log": schema.string(), "checks": schema.integer("checks this enables")}),
+            max_items=1000,
+        ),
+    },
+)
+_FACT = schema.named_record(
+    "Fact",
+    {
+        "value": schema.any_value("null: not known"),
+        "confidence": schema.number(),
+        "from": _TEXTS,
+        "why": schema.string(),
+    },
+)
+_READING = schema.named_record(
+    "Reading",
+    {"tag": schema.string(), "role": schema.string(), "sure": schema.number(), "why": schema.string()},
+)
+_RUN_REPORT = schema.named_record(
     "RunReport",
     {
-        "run": schema.text(),
-        "path": schema.text(),
+        "run": schema.string(),
+        "path": schema.string(),
         "status": STATUS,
-        "steps": schema.or_null(
-            schema.several(schema.whole(least=-(2**63), most=2**63), "the first and the last", most=2, minItems=2)
-        ),
-        "profile": schema.text(),
-        "roles": schema.by_name(schema.text()),
-        "doubtful": _WORDS,
-        "findings": schema.several(_FINDING, most=100_000),
-        "causes": schema.several(_CAUSE, most=1000),
-        "next_check": schema.or_null(schema.answer("NextCheck", {"do": schema.text(), "why": schema.text()})),
-        "not_checked": schema.several(_NOT_CHECKED, most=1000),
+        "steps": schema.nullable(schema.array(STEP, "the first and the last", max_items=2, min_items=2)),
+        "profile": schema.string(),
+        "roles": schema.mapping(schema.string()),
+        "doubtful": _TEXTS,
+        "findings": schema.array(_FINDING, max_items=100_000),
+        "causes": schema.array(_CAUSE, max_items=1000),
+        "next_check": _NEXT_CHECK,
+        "not_checked": schema.array(_NOT_CHECKED, max_items=1000),
+        "coverage": _COVERAGE,
+        "incidents": schema.array(_INCIDENT, "problems, most severe first", max_items=1000),
+        "facts": schema.mapping(_FACT, "what is known about the run"),
+        "readings": schema.array(_READING, "how each tag was read", max_items=1_000_000),
+        "unread": _TEXTS,
     },
 )
-_REPORT = schema.answer(
-    "Report", {"schema": schema.whole(), "runs": schema.several(_RUN_REPORT, most=1_000_000), "pending": NAMES}
+_REPORT = schema.named_record(
+    "Report",
+    {"schema": schema.integer(), "runs": schema.array(_RUN_REPORT, max_items=1_000_000), "pending": NAMES},
 )
-_EDGE = schema.or_null(schema.number("null: open on this side"))
-_BAND = schema.answer("Band", {"kind": schema.choice("healthy", "warning", "critical"), "from": _EDGE, "to": _EDGE})
-_SAID = schema.or_null(schema.text())
-_MEANING = schema.answer(
+_BAND_EDGE = schema.nullable(schema.number("null: no limit on this side"))
+_BAND = schema.named_record(
+    "Band", {"kind": schema.choice("healthy", "warning", "critical"), "from": _BAND_EDGE, "to": _BAND_EDGE}
+)
+_MEANING = schema.named_record(
     "Meaning",
     {
-        "role": _SAID,
-        "meaning": _SAID,
-        "expected": _SAID,
-        "unit": _SAID,
-        "warning_signs": _WORDS,
-        "bands": schema.several(_BAND, most=1000),
-        "profile": _SAID,
+        "role": _OPTIONAL_TEXT,
+        "meaning": _OPTIONAL_TEXT,
+        "expected": _OPTIONAL_TEXT,
+        "unit": _OPTIONAL_TEXT,
+        "warning_signs": _TEXTS,
+        "bands": schema.array(_BAND, max_items=1000),
+        "profile": _OPTIONAL_TEXT,
     },
 )
-_GUIDE = schema.answer("Guide", {"slug": schema.text(), "title": schema.text(), "html": schema.text(most=10_000_000)})
+_GUIDE = schema.named_record(
+    "Guide", {"slug": schema.string(), "title": schema.string(), "html": schema.string(max_length=10_000_000)}
+)
 
 
 @endpoint(
     "GET",
     "diagnosis",
-    "The report of `pulseboard diagnose --json`; `pending` names the runs that are still being read.",
-    query={"run": {**SOME_RUNS, "description": "only of these runs; none: of all"}},
-    gives=_REPORT,
+    "The report of `pulseboard diagnose --json`; `pending` lists runs that are not diagnosed yet.",
+    query={"run": RUN_FILTER},
+    returns=_REPORT,
 )
-def diagnosis(board: Board, ask: Ask) -> dict[str, Any]:
-    return board.diagnosis.report(board.runs(ask["run"]))
+def diagnosis(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    return dashboard.diagnosis.report(dashboard.run_names(request["run"]))
 
 
 @endpoint(
     "GET",
     "guide",
-    "The page of a finding.",
-    query={"slug": schema.text(most=200, minLength=1)},
+    "The guide of a finding.",
+    query={"slug": schema.string(max_length=200, min_length=1)},
     required=("slug",),
-    gives=_GUIDE,
+    returns=_GUIDE,
 )
-def guide(board: Board, ask: Ask) -> dict[str, Any]:
-    found = board.diagnosis.guide(ask["slug"])
+def guide(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    found = dashboard.diagnosis.guide(request["slug"])
     if found is None:
-        raise NotFound("There is no guide of this name.", do="`pulseboard explain` lists them.")
+        raise NotFound("No such guide.", do="`pulseboard explain` lists all guides.")
     title, text = found
-    return {"slug": ask["slug"], "title": title, "html": to_html(text)}
+    return {"slug": request["slug"], "title": title, "html": to_html(text)}
 
 
 @endpoint(
     "GET",
     "meaning",
-    "What a tag stands for, and what is healthy for it.",
+    "What a tag measures, and which values are healthy.",
     query={"tag": TAG},
     required=("tag",),
-    gives=schema.or_null(_MEANING),
+    returns=schema.nullable(_MEANING),
 )
-def meaning(board: Board, ask: Ask) -> Answer:
-    found = board.diagnosis.meaning(ask["tag"])
-    return json_answer(found)
+def meaning(dashboard: Dashboard, request: ApiRequest) -> Response:
+    return json_response(dashboard.diagnosis.meaning(request["tag"]))

@@ -1,4 +1,4 @@
-"""A model's graph: its operations, or its layers where the log has those."""
+"""The graph of a model: its operations, or its layers if the log has those."""
 
 from __future__ import annotations
 
@@ -6,38 +6,38 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from pulseboard.serve import schema
-from pulseboard.serve.board import Board
-from pulseboard.serve.endpoint import Ask, endpoint
-from pulseboard.serve.errors import NotFound
-from pulseboard.serve.routes.runs import RUN
+from pulseboard.serve.http import schema
+from pulseboard.serve.http.endpoint import ApiRequest, endpoint
+from pulseboard.serve.http.errors import NotFound
+from pulseboard.serve.http.parameters import RUN
+from pulseboard.serve.live.dashboard import Dashboard
 
 if TYPE_CHECKING:
     from pulseboard.core.values import GraphNode
 
-_MOST_NODES = 50_000
+_MAX_NODES = 50_000
 _KINDS = ("graph", "keras_graph")
 
-_NODE = schema.answer(
+_NODE = schema.named_record(
     "GraphNode",
     {
-        "name": schema.text(most=1_000_000),
-        "op": schema.text(),
+        "name": schema.string(max_length=1_000_000),
+        "op": schema.string(),
         "kind": schema.choice("operation", "layer"),
-        "inputs": schema.several(schema.text(most=1_000_000), most=1_000_000),
-        "device": schema.text(),
-        "shape": schema.or_null(schema.text(most=1_000_000)),
-        "attrs": schema.by_name(schema.any_value()),
+        "inputs": schema.array(schema.string(max_length=1_000_000), max_items=1_000_000),
+        "device": schema.string(),
+        "shape": schema.nullable(schema.string(max_length=1_000_000)),
+        "attrs": schema.mapping(schema.any_value()),
     },
 )
-_GRAPH = schema.answer(
+_GRAPH = schema.named_record(
     "Graph",
     {
-        "run": schema.text(),
-        "tag": schema.text(),
+        "run": schema.string(),
+        "tag": schema.string(),
         "kind": schema.choice(*_KINDS),
-        "total": schema.whole(),
-        "nodes": schema.several(_NODE, most=_MOST_NODES),
+        "total": schema.integer(),
+        "nodes": schema.array(_NODE, max_items=_MAX_NODES),
     },
 )
 
@@ -46,20 +46,20 @@ _GRAPH = schema.answer(
     "GET",
     "graph",
     "The nodes of a graph, in the order of the file.",
-    query={"run": RUN, "tag": schema.text("none: the first graph of the run")},
+    query={"run": RUN, "tag": schema.string("the first graph of the run if absent")},
     required=("run",),
-    gives=_GRAPH,
+    returns=_GRAPH,
 )
-def graph(board: Board, ask: Ask) -> dict[str, Any]:
-    run = board.run(ask["run"])
-    ask.same_since(board.state_of([run.name]))
-    found = [(tag, kind) for kind in _KINDS for tag in run.tags(kind) if ask["tag"] in (None, tag)]
+def graph(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    run = dashboard.run(request["run"])
+    request.revalidate(dashboard.state_of([run.name]))
+    found = [(tag, kind) for kind in _KINDS for tag in run.tags(kind) if request["tag"] in (None, tag)]
     for tag, kind in found:
         values = run.values(tag, kind=kind)
         if values:
             nodes = list(_nodes(values[-1]))
-            return {"run": run.name, "tag": tag, "kind": kind, "total": len(nodes), "nodes": nodes[:_MOST_NODES]}
-    raise NotFound(f"Run {run.name!r} has no such graph.", do="See api/tags?kind=graph for what there is.")
+            return {"run": run.name, "tag": tag, "kind": kind, "total": len(nodes), "nodes": nodes[:_MAX_NODES]}
+    raise NotFound(f"Run {run.name!r} has no such graph.", do="api/tags?kind=graph lists the graphs.")
 
 
 def _nodes(value: Any) -> Iterable[dict[str, Any]]:
@@ -72,10 +72,10 @@ def _nodes(value: Any) -> Iterable[dict[str, Any]]:
 
 def _node(node: GraphNode) -> dict[str, Any]:
     shapes = [shape for key in ("_output_shapes", "shape") if (shape := node.attrs.get(key)) is not None]
-    said = {key: value for key, value in node.attrs.items() if isinstance(value, int | float | bool | str)}
-    attributes = node.attrs.get("attr")
-    if isinstance(attributes, bytes):  # torch writes what it knows of a module here
-        said["attr"] = attributes.decode("utf-8", "replace")
+    attrs = {key: value for key, value in node.attrs.items() if isinstance(value, int | float | bool | str)}
+    module_attrs = node.attrs.get("attr")
+    if isinstance(module_attrs, bytes):  # torch writes the attributes of a module here
+        attrs["attr"] = module_attrs.decode("utf-8", "replace")
     return {
         "name": node.name,
         "op": node.op,
@@ -83,12 +83,12 @@ def _node(node: GraphNode) -> dict[str, Any]:
         "inputs": list(node.inputs),
         "device": node.device,
         "shape": str(shapes[0]) if shapes else None,
-        "attrs": said,
+        "attrs": attrs,
     }
 
 
 def _layers(text: str) -> Iterable[dict[str, Any]]:
-    """The layers of a Keras model, which wrote itself as JSON."""
+    """The layers of a Keras model, which is saved as JSON."""
     try:
         layers = json.loads(text)["config"]["layers"]
         return [
@@ -104,4 +104,4 @@ def _layers(text: str) -> Iterable[dict[str, Any]]:
             for layer in layers
         ]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise NotFound("The graph's JSON is not a model's.", do="Log it again with a current Keras.") from None
+        raise NotFound("The graph's JSON is not a Keras model.", do="Log it again with a current Keras.") from None

@@ -1,35 +1,37 @@
-"""Histograms over steps, for ridges and for percentile bands."""
+"""Histograms over steps, as ridges and as percentile bands."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pulseboard.serve import schema
-from pulseboard.serve.board import Board
-from pulseboard.serve.endpoint import Ask, endpoint
-from pulseboard.serve.routes.runs import RUN, TAG
+from pulseboard.serve.http import schema
+from pulseboard.serve.http.endpoint import ApiRequest, endpoint
+from pulseboard.serve.http.parameters import RUN, STEP, TAG
+from pulseboard.serve.live.dashboard import Dashboard
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pulseboard.core.values import Histogram
+    from pulseboard.core.histogram import Histogram
 
-# What TensorBoard draws: percentiles at whole standard deviations, and halves, of a normal distribution.
+# The percentiles that TensorBoard draws: at every half standard deviation of a normal distribution.
 BASIS_POINTS = (0, 668, 1587, 3085, 5000, 6915, 8413, 9332, 10000)
 _BUCKETS = 30
-_LIMIT = schema.whole("steps, evenly thinned; the first and the newest stay", least=1, most=10_000, default=100)
+_LIMIT = schema.integer(
+    "at most this many steps, evenly spaced; the first and the newest are kept", minimum=1, maximum=10_000, default=100
+)
 
-_STEPS = schema.several(schema.whole(least=-(2**63), most=2**63), most=10_000)
-_TIMES = schema.several(schema.number(), most=10_000)
-_ROWS = schema.several(schema.several(schema.number(), most=_BUCKETS), "a row a step", most=10_000)
+_STEPS = schema.array(STEP, max_items=10_000)
+_TIMES = schema.array(schema.number(), max_items=10_000)
+_ROWS = schema.array(schema.array(schema.number(), max_items=_BUCKETS), "one row per step", max_items=10_000)
 
 
-def _chosen(board: Board, ask: Ask) -> list[Histogram]:
-    run = board.run(ask["run"])
-    ask.same_since(board.state_of([run.name]))
-    every: list[Histogram] = board.values(run, ask["tag"], kind="histogram")
-    limit = ask["limit"]
+def _thinned(dashboard: Dashboard, request: ApiRequest) -> list[Histogram]:
+    run = dashboard.run(request["run"])
+    request.revalidate(dashboard.state_of([run.name]))
+    every: list[Histogram] = dashboard.values(run, request["tag"], kind="histogram")
+    limit = request["limit"]
     if len(every) <= limit:
         return every
     if limit == 1:
@@ -40,35 +42,35 @@ def _chosen(board: Board, ask: Ask) -> list[Histogram]:
 @endpoint(
     "GET",
     "histograms",
-    "Histograms over steps, all in the same 30 buckets.",
+    "Histograms over steps, all with the same 30 buckets.",
     query={"run": RUN, "tag": TAG, "limit": _LIMIT},
     required=("run", "tag"),
-    gives=schema.answer(
+    returns=schema.named_record(
         "Histograms",
         {"steps": _STEPS, "wall_times": _TIMES, "lefts": _ROWS, "rights": _ROWS, "counts": _ROWS},
     ),
 )
-def histograms(board: Board, ask: Ask) -> dict[str, Any]:
+def histograms(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
     import numpy as np
 
-    chosen = _chosen(board, ask)
-    filled = [one for one in chosen if len(one.counts)]
+    shown = _thinned(dashboard, request)
+    filled = [one for one in shown if len(one.counts)]
     low = min((float(one.lefts[0]) for one in filled), default=0.0)
     high = max((float(one.rights[-1]) for one in filled), default=0.0)
-    if not high > low:  # all values are one value
+    if not high > low:  # all values are the same
         low, high = low - 0.5, high + 0.5
     edges = np.linspace(low, high, _BUCKETS + 1)
     return {
-        "steps": [one.step for one in chosen],
-        "wall_times": [one.wall_time for one in chosen],
-        "lefts": [edges[:-1].tolist()] * len(chosen),
-        "rights": [edges[1:].tolist()] * len(chosen),
-        "counts": [_rebinned(one, edges).tolist() for one in chosen],
+        "steps": [one.step for one in shown],
+        "wall_times": [one.wall_time for one in shown],
+        "lefts": [edges[:-1].tolist()] * len(shown),
+        "rights": [edges[1:].tolist()] * len(shown),
+        "counts": [_rebin(one, edges).tolist() for one in shown],
     }
 
 
-def _rebinned(one: Histogram, edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Counts between the edges: a bucket gives each as much of its count as it overlaps with it."""
+def _rebin(one: Histogram, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Counts between the edges: each bucket is distributed in proportion to its overlap."""
     import numpy as np
 
     if not len(one.counts):
@@ -78,7 +80,7 @@ def _rebinned(one: Histogram, edges: NDArray[np.float64]) -> NDArray[np.float64]
         widths = rights - lefts
         overlap = np.minimum(rights[:, None], edges[None, 1:]) - np.maximum(lefts[:, None], edges[None, :-1])
         share = np.clip(overlap, 0.0, None) / widths[:, None]
-    # A bucket without width lies in one place: the last of the edges' buckets that begins at or before it.
+    # A bucket without width belongs to the last new bucket that starts at or before it.
     thin = np.flatnonzero(~(widths > 0))
     share[thin] = 0.0
     at = np.clip(np.searchsorted(edges, lefts[thin], side="right") - 1, 0, len(edges) - 2)
@@ -93,43 +95,43 @@ def _rebinned(one: Histogram, edges: NDArray[np.float64]) -> NDArray[np.float64]
     "Percentiles of histograms over steps.",
     query={"run": RUN, "tag": TAG, "limit": {**_LIMIT, "default": 1000}},
     required=("run", "tag"),
-    gives=schema.answer(
+    returns=schema.named_record(
         "Distributions",
         {
             "steps": _STEPS,
             "wall_times": _TIMES,
-            "basis_points": schema.several(schema.whole(), most=len(BASIS_POINTS)),
+            "basis_points": schema.array(schema.integer(), max_items=len(BASIS_POINTS)),
             "values": _ROWS,
         },
     ),
 )
-def distributions(board: Board, ask: Ask) -> dict[str, Any]:
-    chosen = _chosen(board, ask)
+def distributions(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    shown = _thinned(dashboard, request)
     return {
-        "steps": [one.step for one in chosen],
-        "wall_times": [one.wall_time for one in chosen],
+        "steps": [one.step for one in shown],
+        "wall_times": [one.wall_time for one in shown],
         "basis_points": BASIS_POINTS,
-        "values": [percentiles(one) for one in chosen],
+        "values": [percentiles(one) for one in shown],
     }
 
 
 def percentiles(one: Histogram) -> list[float]:
-    """The values at the basis points, straight lines drawn within buckets, as TensorBoard does it."""
+    """The values at the basis points, interpolated linearly within buckets as TensorBoard does."""
     import numpy as np
 
     n = len(one.counts)
     if not n:
         return [0.0] * len(BASIS_POINTS)
     points = np.array(BASIS_POINTS, np.float64)
-    least, most = float(one.lefts[0]), float(one.rights[-1])
-    # One that is empty behind the sum of the counts: then everything is the maximum.
+    smallest, largest = float(one.lefts[0]), float(one.rights[-1])
+    # If all counts are zero, every percentile is the largest value.
     weights = np.cumsum(one.counts * 10000 / (one.counts.sum() or 1.0))
     at = np.searchsorted(weights, points, side="right")
     inside = np.minimum(at, n - 1)
     before = np.where(inside > 0, weights[inside - 1], 0.0)
-    left = np.where(before > 0, np.maximum(one.rights[inside - 1], least), least)
-    right = np.minimum(one.rights[inside], most)
+    left = np.where(before > 0, np.maximum(one.rights[inside - 1], smallest), smallest)
+    right = np.minimum(one.rights[inside], largest)
     with np.errstate(all="ignore"):
         values = left + (points - before) / (weights[inside] - before) * (right - left)
-    found: list[float] = np.where(at < n, values, most).tolist()
+    found: list[float] = np.where(at < n, values, largest).tolist()
     return found

@@ -1,53 +1,62 @@
-"""Images and audio: lists of what there is, and the bytes, sent so that a browser never runs them."""
+"""Images and audio: lists of them, and their bytes, sent so that a browser never executes them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pulseboard.serve import schema
-from pulseboard.serve.answers import Answer
-from pulseboard.serve.board import Board
-from pulseboard.serve.endpoint import Ask, endpoint
-from pulseboard.serve.errors import NotFound
-from pulseboard.serve.markdown import to_html
-from pulseboard.serve.routes.runs import RUN, TAG
+from pulseboard.serve.http import schema
+from pulseboard.serve.http.endpoint import ApiRequest, endpoint
+from pulseboard.serve.http.errors import NotFound
+from pulseboard.serve.http.parameters import RUN, STEP, TAG
+from pulseboard.serve.http.responses import Response
+from pulseboard.serve.live.dashboard import Dashboard
+from pulseboard.serve.security.markdown import to_html
 
 if TYPE_CHECKING:
-    # The words of every kind of value take long to load: not before they are needed.
+    # core.values takes long to load, so it is imported only when needed.
     from pulseboard.core.values import Audio, Image
 
 T = TypeVar("T")
 
-# Of these no browser runs anything. SVG and HTML are not among them, whatever the log says its bytes are.
-_SAFE = {
+# Browsers execute nothing in these. SVG and HTML are not among them, whatever type a log claims for its bytes.
+_SAFE_TYPES = {
     *("image/png", "image/gif", "image/jpeg", "image/bmp", "image/webp"),
     *("audio/wav", "audio/ogg", "audio/flac", "audio/mpeg"),
 }
-_INDEX = schema.whole("its place in the list", default=0)
-_ONE = {"run": RUN, "tag": TAG}
-_ITEM = schema.answer(
+_RUN_AND_TAG = {"run": RUN, "tag": TAG}
+_ONE_FRAME = {
+    **_RUN_AND_TAG,
+    "index": schema.integer("its index in the list", default=0),
+    "frame": schema.integer(default=0),
+}
+_ITEM = schema.named_record(
     "MediaItem",
     {
-        "index": schema.whole(),
-        "step": schema.whole(least=-(2**63), most=2**63),
+        "index": schema.integer(),
+        "step": STEP,
         "wall_time": schema.number(),
-        "width": schema.whole("of images"),
-        "height": schema.whole("of images"),
-        "media_type": schema.text(),
-        "frames": schema.whole(),
-        "label": schema.or_null(schema.text("of clips: HTML, sanitised", most=10_000_000)),
+        "width": schema.integer("of images"),
+        "height": schema.integer("of images"),
+        "media_type": schema.string(),
+        "frames": schema.integer(),
+        "label": schema.nullable(schema.string("of audio clips: HTML, sanitized", max_length=10_000_000)),
     },
     optional=("width", "height", "label"),
 )
-_ITEMS = schema.record({"items": schema.several(_ITEM, most=1_000_000)}, required=("items",))
+_ITEMS = schema.record({"items": schema.array(_ITEM, max_items=1_000_000)}, required=("items",))
 
 
 @endpoint(
-    "GET", "images", "The images of a tag, without their bytes.", query=_ONE, required=("run", "tag"), gives=_ITEMS
+    "GET",
+    "images",
+    "The images of a tag, without their bytes.",
+    query=_RUN_AND_TAG,
+    required=("run", "tag"),
+    returns=_ITEMS,
 )
-def images(board: Board, ask: Ask) -> dict[str, Any]:
-    found: list[Image] = _values(board, ask, kind="image")
+def images(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    found: list[Image] = _values(dashboard, request, kind="image")
     return {
         "items": [
             {
@@ -64,11 +73,18 @@ def images(board: Board, ask: Ask) -> dict[str, Any]:
     }
 
 
-@endpoint("GET", "audio", "The clips of a tag, without their bytes.", query=_ONE, required=("run", "tag"), gives=_ITEMS)
-def audio(board: Board, ask: Ask) -> dict[str, Any]:
+@endpoint(
+    "GET",
+    "audio",
+    "The audio clips of a tag, without their bytes.",
+    query=_RUN_AND_TAG,
+    required=("run", "tag"),
+    returns=_ITEMS,
+)
+def audio(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
     from pulseboard.core.values import UNKNOWN_MEDIA_TYPE
 
-    found: list[Audio] = _values(board, ask, kind="audio")
+    found: list[Audio] = _values(dashboard, request, kind="audio")
     return {
         "items": [
             {
@@ -87,50 +103,50 @@ def audio(board: Board, ask: Ask) -> dict[str, Any]:
 @endpoint(
     "GET",
     "image",
-    "One image's bytes.",
-    query={**_ONE, "index": _INDEX, "frame": schema.whole(default=0)},
+    "The bytes of one image.",
+    query=_ONE_FRAME,
     required=("run", "tag"),
     media_type="image/*",
 )
-def image(board: Board, ask: Ask) -> Answer:
+def image(dashboard: Dashboard, request: ApiRequest) -> Response:
     from pulseboard.core.values import image_media_type
 
-    one: Image = _at(_values(board, ask, kind="image"), ask["index"], "image")
-    frame = _at(one.frames, ask["frame"], "frame")
+    one: Image = _at(_values(dashboard, request, kind="image"), request["index"], "image")
+    frame = _at(one.frames, request["frame"], "frame")
     return _media(frame, image_media_type(frame), name=f"image-{one.step}")
 
 
 @endpoint(
     "GET",
     "clip",
-    "One clip's bytes.",
-    query={**_ONE, "index": _INDEX, "frame": schema.whole(default=0)},
+    "The bytes of one audio clip.",
+    query=_ONE_FRAME,
     required=("run", "tag"),
     media_type="audio/*",
 )
-def clip(board: Board, ask: Ask) -> Answer:
-    one: Audio = _at(_values(board, ask, kind="audio"), ask["index"], "clip")
-    found = _at(one.clips, ask["frame"], "clip")
+def clip(dashboard: Dashboard, request: ApiRequest) -> Response:
+    one: Audio = _at(_values(dashboard, request, kind="audio"), request["index"], "clip")
+    found = _at(one.clips, request["frame"], "clip")
     return _media(found.data, found.media_type, name=f"clip-{one.step}")
 
 
-def _values(board: Board, ask: Ask, *, kind: str) -> list[Any]:
-    run = board.run(ask["run"])
-    ask.same_since(board.state_of([run.name]))
-    return board.values(run, ask["tag"], kind=kind)
+def _values(dashboard: Dashboard, request: ApiRequest, *, kind: str) -> list[Any]:
+    run = dashboard.run(request["run"])
+    request.revalidate(dashboard.state_of([run.name]))
+    return dashboard.values(run, request["tag"], kind=kind)
 
 
-def _at(items: Sequence[T], index: int, what: str) -> T:
+def _at(items: Sequence[T], index: int, noun: str) -> T:
     if index >= len(items):
-        raise NotFound(f"There is no {what} {index}.", do=f"The last is {len(items) - 1}.")
+        raise NotFound(f"There is no {noun} {index}.", do=f"The last one is {len(items) - 1}.")
     return items[index]
 
 
-def _media(data: bytes, media_type: str, *, name: str) -> Answer:
+def _media(data: bytes, media_type: str, *, name: str) -> Response:
     from pulseboard.core.values import UNKNOWN_MEDIA_TYPE
 
     headers = {"content-security-policy": "default-src 'none'; sandbox"}
-    if media_type not in _SAFE:
+    if media_type not in _SAFE_TYPES:
         media_type = UNKNOWN_MEDIA_TYPE
         headers["content-disposition"] = f'attachment; filename="{name}.bin"'
-    return Answer(data, media_type, headers=headers, compress=False)
+    return Response(data, media_type, headers=headers, compress=False)

@@ -1,46 +1,46 @@
-"""A model's modules: the tree that `pb.watch` told of, with the parameters of each."""
+"""The modules of a model: the tree that `pb.watch` recorded, with the parameters of each module."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pulseboard.serve import schema
-from pulseboard.serve.board import Board
-from pulseboard.serve.endpoint import Ask, endpoint
-from pulseboard.serve.errors import NotFound
-from pulseboard.serve.routes.runs import RUN
+from pulseboard.serve.http import schema
+from pulseboard.serve.http.endpoint import ApiRequest, endpoint
+from pulseboard.serve.http.errors import NotFound
+from pulseboard.serve.http.parameters import RUN
+from pulseboard.serve.live.dashboard import Dashboard
 
 if TYPE_CHECKING:
     from pulseboard.core.module_tree import ModuleTree, Parameter
 
-_LONG = 1_000_000
-_PARAMETER = schema.answer(
+_MANY = 1_000_000
+_PARAMETER = schema.named_record(
     "Parameter",
     {
-        "name": schema.text(most=_LONG),
-        "shape": schema.or_null(schema.several(schema.whole(), most=1000)),
-        "dtype": schema.text(),
-        "trained": schema.flag(),
-        "count": schema.whole("how many numbers it adds to the model"),
-        "tied_to": schema.or_null(schema.text("the parameter that this one is too; it is counted there", most=_LONG)),
+        "name": schema.string(max_length=_MANY),
+        "shape": schema.nullable(schema.array(schema.integer(), max_items=1000)),
+        "dtype": schema.string(),
+        "trained": schema.boolean(),
+        "count": schema.integer("how many numbers it adds to the model"),
+        "tied_to": schema.nullable(schema.string("the parameter that it shares; counted there", max_length=_MANY)),
     },
 )
-_MODULE = schema.answer(
+_MODULE = schema.named_record(
     "Module",
     {
-        "path": schema.text("names joined by dots; empty: the model itself", most=_LONG),
-        "kind": schema.text("its class", most=_LONG),
-        "parameters": schema.several(_PARAMETER, "its own, not those of modules below it", most=_LONG),
+        "path": schema.string("names joined with dots; empty for the model itself", max_length=_MANY),
+        "kind": schema.string("its class", max_length=_MANY),
+        "parameters": schema.array(_PARAMETER, "its own, without those of its submodules", max_items=_MANY),
     },
 )
-_MODEL = schema.answer(
+_MODEL = schema.named_record(
     "Model",
     {
-        "parameters": schema.whole("how many numbers, those of modules left out too"),
-        "trained_parameters": schema.whole(),
-        "left_out_modules": schema.whole(),
-        "left_out_parameters": schema.whole(),
-        "modules": schema.several(_MODULE, "parents before what is in them", most=_LONG),
+        "parameters": schema.integer("how many numbers, including modules that were left out"),
+        "trained_parameters": schema.integer(),
+        "left_out_modules": schema.integer(),
+        "left_out_parameters": schema.integer(),
+        "modules": schema.array(_MODULE, "parents before their submodules", max_items=_MANY),
     },
 )
 
@@ -51,16 +51,16 @@ _MODEL = schema.answer(
     "The modules of the models that a run watched.",
     query={"run": RUN},
     required=("run",),
-    gives=schema.answer("Models", {"run": schema.text(), "models": schema.several(_MODEL, most=1000)}),
+    returns=schema.named_record("Models", {"run": schema.string(), "models": schema.array(_MODEL, max_items=1000)}),
 )
-def modules(board: Board, ask: Ask) -> dict[str, Any]:
-    from pulseboard.store.modules import modules_of
+def modules(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    from pulseboard.charts.modules import modules_of
 
-    run = board.run(ask["run"])
+    run = dashboard.run(request["run"])
     trees = modules_of(run)
     if not trees:
         raise NotFound(
-            f"Run {run.name!r} tells of no model's modules.",
+            f"Run {run.name!r} recorded no modules.",
             do="Call pb.watch(model, optimizer) in the training; api/graph has the graphs of event files.",
         )
     return {"run": run.name, "models": [_model(tree) for tree in trees]}

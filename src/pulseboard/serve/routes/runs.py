@@ -1,78 +1,72 @@
-"""The runs, their tags and their restarts."""
+"""Runs, their tags and their restarts."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from pulseboard.serve import patterns, schema
-from pulseboard.serve.board import Board
-from pulseboard.serve.endpoint import Ask, endpoint
+from pulseboard.serve.http import schema
+from pulseboard.serve.http.endpoint import ApiRequest, endpoint
+from pulseboard.serve.http.parameters import AXIS, NAMES, REGEX, RUN, RUN_FILTER, STATUS, STEP, list_with_revision
+from pulseboard.serve.live.dashboard import Dashboard
 from pulseboard.serve.marks import MARKS
+from pulseboard.serve.security.safe_regex import SafeRegex
 
 if TYPE_CHECKING:
-    from pulseboard.store.query import RunSummary
+    from pulseboard.charts.results import RunSummary
 
-PATTERN = schema.text("a regular expression", most=patterns.MOST_LENGTH)
-RUN = schema.text("a run's name or alias")
-TAG = schema.text("a tag")
-SOME_RUNS = schema.several(RUN, "runs by name or alias", most=20_000)
-NAMES = schema.several(schema.text(), most=1_000_000)
-STATUS = schema.choice("ok", "info", "warning", "critical")
-RUN_SUMMARY = schema.answer(
+_RUN_SUMMARY = schema.named_record(
     "RunSummary",
     {
-        "name": schema.text(),
+        "name": schema.string(),
         "aliases": NAMES,
-        "directory": schema.text(),
-        "started": schema.or_null(schema.number("seconds since 1970 of the first record; null where there is none")),
-        "ended": schema.or_null(schema.number("seconds since 1970 of the newest record; null where there is none")),
-        "last_step": schema.or_null(schema.whole(least=-(2**63), most=2**63)),
-        "points": schema.whole(),
-        "tags": schema.whole(),
+        "directory": schema.string(),
+        "started": schema.nullable(schema.number("wall time of the first record; null if there is none")),
+        "ended": schema.nullable(schema.number("wall time of the newest record; null if there is none")),
+        "last_step": schema.nullable(STEP),
+        "points": schema.integer(),
+        "tags": schema.integer(),
         "kinds": NAMES,
-        "ranks": schema.several(schema.whole(), most=1_000_000),
-        "restarts": schema.whole(),
-        "live": schema.flag("something was written within the last minutes"),
-        "has_modules": schema.flag("api/modules has a model's modules"),
-        "status": schema.or_null(STATUS),
-        "marks": schema.or_null(MARKS),
+        "ranks": schema.array(schema.integer(), max_items=1_000_000),
+        "restarts": schema.integer(),
+        "live": schema.boolean("written to within the last minutes"),
+        "has_modules": schema.boolean("api/modules has the modules of its model"),
+        "axis": AXIS,
+        "status": schema.nullable(STATUS),
+        "marks": schema.nullable(MARKS),
     },
 )
-TAG_SUMMARY = schema.answer(
+_TAG_SUMMARY = schema.named_record(
     "TagSummary",
     {
-        "tag": schema.text(),
+        "tag": schema.string(),
         "kinds": NAMES,
-        "runs": schema.either(schema.whole("how many"), NAMES),
+        "runs": schema.either(schema.integer("number of runs"), NAMES),
     },
 )
-
-
-def listed(of: str, items: schema.Schema, *, most: int = 1_000_000) -> dict[str, Any]:
-    """A list, and the revision at which it was true."""
-    fields = {"revision": schema.whole(), of: schema.several(items, most=most)}
-    return schema.record(fields, required=tuple(fields))
 
 
 @endpoint(
     "GET",
     "runs",
-    "The runs, the most recently active first.",
-    query={"filter": PATTERN},
-    gives=listed("runs", RUN_SUMMARY),
+    "All runs, most recently active first.",
+    query={"filter": REGEX},
+    returns=list_with_revision("runs", _RUN_SUMMARY),
 )
-def runs(board: Board, ask: Ask) -> dict[str, Any]:
-    ask.same_since(board.journal.revision, board.loading, board.live_at())
-    chosen = board.store.runs()
-    if ask["filter"]:
-        pattern = patterns.Pattern(ask["filter"])
-        chosen = [run for run in chosen if any(pattern.search(name) for name in (run.name, *run.aliases))]
-    marks = board.marks_by_run()
-    return {"revision": board.journal.revision, "runs": [_record(board, run, marks.get(run.name)) for run in chosen]}
+def runs(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    request.revalidate(dashboard.revisions.current, dashboard.loading, dashboard.half_minute())
+    found = dashboard.charts.run_summaries()
+    if request["filter"]:
+        regex = SafeRegex(request["filter"])
+        found = [run for run in found if any(regex.search(name) for name in (run.name, *run.aliases))]
+    marks = dashboard.marks_by_run()
+    return {
+        "revision": dashboard.revisions.current,
+        "runs": [_run_summary(run, dashboard.diagnosis.status(run.name), marks.get(run.name)) for run in found],
+    }
 
 
-def _record(board: Board, run: RunSummary, marks: dict[str, Any] | None) -> dict[str, Any]:
+def _run_summary(run: RunSummary, status: str | None, marks: dict[str, Any] | None) -> dict[str, Any]:
     return {
         "name": run.name,
         "aliases": run.aliases,
@@ -87,7 +81,8 @@ def _record(board: Board, run: RunSummary, marks: dict[str, Any] | None) -> dict
         "restarts": run.restarts,
         "live": run.live,
         "has_modules": run.has_modules,
-        "status": board.diagnosis.status(run.name),
+        "axis": run.axis.as_dict(),
+        "status": status,
         "marks": marks,
     }
 
@@ -95,41 +90,42 @@ def _record(board: Board, run: RunSummary, marks: dict[str, Any] | None) -> dict
 @endpoint(
     "GET",
     "tags",
-    "The tags of runs, in order of name.",
+    "The tags of runs, sorted by name.",
     query={
-        "kind": schema.text("scalar, histogram, image, audio, text, …", most=100),
-        "run": {**SOME_RUNS, "description": "only of these runs; none: of all"},
-        "filter": PATTERN,
-        "names": schema.flag("the names of the runs, in place of their number", default=False),
+        "kind": schema.string("scalar, histogram, image, audio, text, …", max_length=100),
+        "run": RUN_FILTER,
+        "filter": REGEX,
+        "names": schema.boolean("return the names of the runs instead of their number", default=False),
     },
-    gives=listed("tags", TAG_SUMMARY),
+    returns=list_with_revision("tags", _TAG_SUMMARY),
 )
-def tags(board: Board, ask: Ask) -> dict[str, Any]:
-    chosen = board.runs(ask["run"])
-    ask.same_since(board.state_of(chosen))
-    found = board.store.tags(None if ask["run"] is None else chosen, ask["kind"])
-    if ask["filter"]:
-        pattern = patterns.Pattern(ask["filter"])
-        found = [tag for tag in found if pattern.search(tag.tag)]
+def tags(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    names = dashboard.run_names(request["run"])
+    request.revalidate(dashboard.state_of(names))
+    found = dashboard.charts.tag_summaries(None if request["run"] is None else names, request["kind"])
+    if request["filter"]:
+        regex = SafeRegex(request["filter"])
+        found = [tag for tag in found if regex.search(tag.tag)]
     return {
-        "revision": board.journal.revision,
+        "revision": dashboard.revisions.current,
         "tags": [
-            {"tag": tag.tag, "kinds": tag.kinds, "runs": tag.runs if ask["names"] else len(tag.runs)} for tag in found
+            {"tag": tag.tag, "kinds": tag.kinds, "runs": tag.runs if request["names"] else len(tag.runs)}
+            for tag in found
         ],
     }
 
 
-RESTART = schema.answer("Restart", {"step": schema.whole(least=-(2**63), most=2**63), "wall_time": schema.number()})
+_RESTART = schema.named_record("Restart", {"step": STEP, "wall_time": schema.number()})
 
 
 @endpoint(
     "GET",
     "restarts",
-    "Where a run was started again.",
+    "The restarts of a run.",
     query={"run": RUN},
     required=("run",),
-    gives=schema.record({"restarts": schema.several(RESTART, most=1_000_000)}, required=("restarts",)),
+    returns=schema.record({"restarts": schema.array(_RESTART, max_items=1_000_000)}, required=("restarts",)),
 )
-def restarts(board: Board, ask: Ask) -> dict[str, Any]:
-    found = board.run(ask["run"]).restarts()
+def restarts(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    found = dashboard.run(request["run"]).restarts()
     return {"restarts": [{"step": restart.step, "wall_time": restart.wall_time} for restart in found]}

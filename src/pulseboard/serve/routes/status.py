@@ -1,46 +1,46 @@
-"""What the server is and how far it has read; the interface for programs."""
+"""The state of the server, and the OpenAPI document of its API."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pulseboard.serve import schema
-from pulseboard.serve.board import Board
-from pulseboard.serve.endpoint import ENDPOINTS, Ask, endpoint
-from pulseboard.serve.openapi import document
+from pulseboard.serve.http import schema
+from pulseboard.serve.http.endpoint import ApiRequest, endpoint, load_endpoints
+from pulseboard.serve.http.openapi import document
+from pulseboard.serve.live.dashboard import Dashboard
 
-STATUS = schema.answer(
+_STATUS = schema.named_record(
     "ServerStatus",
     {
-        "version": schema.text(),
-        "title": schema.text(),
-        "directories": schema.several(schema.text(), most=10_000),
-        "loading": schema.or_null(
-            schema.record({"done": schema.whole(), "total": schema.whole()}, required=("done", "total"))
+        "version": schema.string(),
+        "title": schema.string(),
+        "directories": schema.array(schema.string(), max_items=10_000),
+        "loading": schema.nullable(
+            schema.record({"done": schema.integer(), "total": schema.integer()}, required=("done", "total"))
         ),
-        "revision": schema.whole(),
+        "revision": schema.integer(),
         "role": schema.choice("read", "full"),
-        "findings": schema.flag("whether runs are diagnosed here"),
+        "findings": schema.boolean("whether this server diagnoses runs"),
     },
 )
 
 
-@endpoint("GET", "status", "What this server shows, and how far it has read.", gives=STATUS, inline=True)
-def status(board: Board, ask: Ask) -> dict[str, Any]:
-    loading = board.loading
+@endpoint("GET", "status", "What this server shows, and how much it has read.", returns=_STATUS, inline=True)
+def status(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    loading = dashboard.loading
     return {
-        "version": board.version,
-        "title": board.title,
-        "directories": board.directories,
+        "version": dashboard.version,
+        "title": dashboard.title,
+        "directories": dashboard.directories,
         "loading": None if loading is None else {"done": loading.done, "total": loading.total},
-        "revision": board.journal.revision,
-        "role": ask.role,
-        "findings": board.diagnosis.available,
+        "revision": dashboard.revisions.current,
+        "role": request.role,
+        "findings": dashboard.diagnosis.available,
     }
 
 
-@endpoint("GET", "openapi.json", "This interface for programs.", inline=True)
-def openapi(board: Board, ask: Ask) -> dict[str, Any]:
-    ask.same_since(board.version)
-    prefix = ask.request.path.removesuffix("/api/openapi.json")
-    return document(ENDPOINTS, version=board.version, prefix=prefix)
+@endpoint("GET", "openapi.json", "This document.", inline=True)
+def openapi(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    request.revalidate(dashboard.version)
+    prefix = request.http.path.removesuffix("/api/openapi.json")
+    return document(load_endpoints(), version=dashboard.version, prefix=prefix)

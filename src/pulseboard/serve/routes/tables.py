@@ -1,32 +1,32 @@
-"""Tables: hyperparameters and configuration of runs beside the numbers of their metrics."""
+"""Tables: hyperparameters and config of runs next to the values of their metrics."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pulseboard.serve import schema
-from pulseboard.serve.board import Board
-from pulseboard.serve.endpoint import Ask, endpoint
-from pulseboard.serve.routes.runs import SOME_RUNS, TAG
+from pulseboard.serve.http import schema
+from pulseboard.serve.http.endpoint import ApiRequest, endpoint
+from pulseboard.serve.http.parameters import RUN_FILTER, RUNS, TAG
+from pulseboard.serve.live.dashboard import Dashboard
 
 _STATISTICS = ("last", "min", "max", "best")
 
-_COLUMN = schema.answer(
+_COLUMN = schema.named_record(
     "Column",
     {
-        "name": schema.text(),
+        "name": schema.string(),
         "kind": schema.choice("run", "hparam", "config", "metric"),
-        "metric": schema.or_null(schema.text()),
-        "statistic": schema.or_null(schema.choice(*_STATISTICS)),
+        "metric": schema.nullable(schema.string()),
+        "statistic": schema.nullable(schema.choice(*_STATISTICS)),
     },
 )
-_SETTINGS = schema.by_name(schema.any_value())
-_HPARAMS = schema.answer(
+_SETTINGS = schema.mapping(schema.any_value())
+_HPARAMS = schema.named_record(
     "RunHparams",
     {
         "hparams": _SETTINGS,
         "config": _SETTINGS,
-        "metrics": schema.by_name(schema.or_null(schema.spelled_number("the last value"))),
+        "metrics": schema.mapping(schema.nullable(schema.number_or_nan("the last value"))),
     },
 )
 
@@ -34,46 +34,48 @@ _HPARAMS = schema.answer(
 @endpoint(
     "POST",
     "table",
-    "Hyperparameters, configuration and last, min, max and best of metrics.",
+    "Hyperparameters, config, and last, min, max and best of metrics.",
     body=schema.record(
         {
-            "runs": schema.or_null({**SOME_RUNS, "default": None}),
-            "metrics": schema.several(TAG, most=1000, default=[]),
-            "better": schema.by_name(schema.choice("min", "max"), "tag: which end of it is best", most=1000),
+            "runs": schema.nullable({**RUNS, "default": None}),
+            "metrics": schema.array(TAG, max_items=1000, default=[]),
+            "better": schema.mapping(
+                schema.choice("min", "max"), "tag -> whether its min or its max is best", max_entries=1000
+            ),
         }
     ),
-    gives=schema.answer(
+    returns=schema.named_record(
         "Table",
         {
-            "columns": schema.several(_COLUMN, most=1_000_000),
-            "rows": schema.several(schema.several(schema.any_value(), most=1_000_000), most=1_000_000),
+            "columns": schema.array(_COLUMN, max_items=1_000_000),
+            "rows": schema.array(schema.array(schema.any_value(), max_items=1_000_000), max_items=1_000_000),
         },
     ),
 )
-def table(board: Board, ask: Ask) -> dict[str, Any]:
-    runs = board.runs(ask["runs"])
-    ask.same_since(board.state_of(runs))
-    made = board.store.table(runs, ask["metrics"], better=ask.values.get("better"))
+def table(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    runs = dashboard.run_names(request["runs"])
+    request.revalidate(dashboard.state_of(runs))
+    run_table = dashboard.charts.table(runs, request["metrics"], better=request.values.get("better"))
     columns: list[dict[str, Any]] = [{"name": "run", "kind": "run", "metric": None, "statistic": None}]
-    columns += [{"name": name, "kind": "hparam", "metric": None, "statistic": None} for name in made.hparams]
-    columns += [{"name": name, "kind": "config", "metric": None, "statistic": None} for name in made.config]
+    columns += [{"name": name, "kind": "hparam", "metric": None, "statistic": None} for name in run_table.hparams]
+    columns += [{"name": name, "kind": "config", "metric": None, "statistic": None} for name in run_table.config]
     columns += [
         {"name": f"{metric} ({statistic})", "kind": "metric", "metric": metric, "statistic": statistic}
-        for metric in made.metrics
+        for metric in run_table.metrics
         for statistic in _STATISTICS
     ]
     rows = [
         [
             row.run,
-            *(row.hparams.get(name) for name in made.hparams),
-            *(row.config.get(name) for name in made.config),
+            *(row.hparams.get(name) for name in run_table.hparams),
+            *(row.config.get(name) for name in run_table.config),
             *(
                 getattr(row.metrics.get(metric), statistic, None)
-                for metric in made.metrics
+                for metric in run_table.metrics
                 for statistic in _STATISTICS
             ),
         ]
-        for row in made.rows
+        for row in run_table.rows
     ]
     return {"columns": columns, "rows": rows}
 
@@ -81,20 +83,20 @@ def table(board: Board, ask: Ask) -> dict[str, Any]:
 @endpoint(
     "GET",
     "hparams",
-    "Hyperparameters, configuration and last values of every run.",
-    query={"run": SOME_RUNS},
-    gives=schema.record({"runs": schema.by_name(_HPARAMS)}, required=("runs",)),
+    "Hyperparameters, config and last values of runs.",
+    query={"run": RUN_FILTER},
+    returns=schema.record({"runs": schema.mapping(_HPARAMS)}, required=("runs",)),
 )
-def hparams(board: Board, ask: Ask) -> dict[str, Any]:
-    runs = board.runs(ask["run"])
-    ask.same_since(board.state_of(runs))
-    rows = board.store.table(runs).rows
+def hparams(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    runs = dashboard.run_names(request["run"])
+    request.revalidate(dashboard.state_of(runs))
+    rows = dashboard.charts.table(runs).rows
     return {
         "runs": {
             row.run: {
                 "hparams": row.hparams,
                 "config": row.config,
-                "metrics": {stats.tag: stats.last for stats in board.run(row.run).stats()},
+                "metrics": {stats.tag: stats.last for stats in dashboard.run(row.run).stats()},
             }
             for row in rows
         }

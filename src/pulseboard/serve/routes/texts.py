@@ -1,22 +1,22 @@
-"""Texts, as they were logged and as HTML that is safe to show."""
+"""Logged texts, as they were logged and as HTML that is safe to show."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pulseboard.serve import schema
-from pulseboard.serve.board import Board
-from pulseboard.serve.endpoint import Ask, endpoint
-from pulseboard.serve.markdown import to_html
-from pulseboard.serve.routes.runs import RUN, TAG
+from pulseboard.serve.http import schema
+from pulseboard.serve.http.endpoint import ApiRequest, endpoint
+from pulseboard.serve.http.parameters import RUN, STEP, TAG
+from pulseboard.serve.live.dashboard import Dashboard
+from pulseboard.serve.security.markdown import to_html
 
-_ITEM = schema.answer(
+_ITEM = schema.named_record(
     "TextItem",
     {
-        "step": schema.whole(least=-(2**63), most=2**63),
+        "step": STEP,
         "wall_time": schema.number(),
-        "text": schema.text(most=100_000_000),
-        "html": schema.text(most=100_000_000),
+        "text": schema.string(max_length=100_000_000),
+        "html": schema.string(max_length=100_000_000),
     },
 )
 
@@ -24,15 +24,19 @@ _ITEM = schema.answer(
 @endpoint(
     "GET",
     "texts",
-    "The texts of a tag; `html` is their Markdown, sanitised.",
-    query={"run": RUN, "tag": TAG, "limit": schema.whole("the newest so many", least=1, most=1000, default=100)},
+    "The texts of a tag; `html` is their Markdown rendered and sanitized.",
+    query={
+        "run": RUN,
+        "tag": TAG,
+        "limit": schema.integer("return at most this many, the newest", minimum=1, maximum=1000, default=100),
+    },
     required=("run", "tag"),
-    gives=schema.record({"items": schema.several(_ITEM, most=1000)}, required=("items",)),
+    returns=schema.record({"items": schema.array(_ITEM, max_items=1000)}, required=("items",)),
 )
-def texts(board: Board, ask: Ask) -> dict[str, Any]:
-    run = board.run(ask["run"])
-    ask.same_since(board.state_of([run.name]))
-    newest = board.values(run, ask["tag"], kind="text")[-ask["limit"] :]
+def texts(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    run = dashboard.run(request["run"])
+    request.revalidate(dashboard.state_of([run.name]))
+    newest = dashboard.values(run, request["tag"], kind="text")[-request["limit"] :]
     return {
         "items": [
             {"step": one.step, "wall_time": one.wall_time, "text": one.text, "html": to_html(one.text)}

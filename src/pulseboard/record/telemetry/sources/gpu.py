@@ -1,4 +1,4 @@
-"""NVIDIA GPUs through NVML: one record a GPU and sample, and one about its model in the beginning."""
+"""NVIDIA GPUs through NVML: one record per GPU and sample, and at the start one about each GPU's model."""
 
 from __future__ import annotations
 
@@ -7,29 +7,30 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pulseboard.record.optional import load
-from pulseboard.record.report import say_once
-from pulseboard.record.telemetry.source import Metric, Sample, Source, Unavailable, source
+from pulseboard.core.metric import Metric
+from pulseboard.record.messages import warn_once
+from pulseboard.record.optional_import import load
+from pulseboard.record.telemetry.source import Sample, Source, Unavailable, source
 from pulseboard.record.telemetry.sources.torch_memory import loaded_torch, torch_with_cuda
 
-# As they stand in event files. A record of the JSON log has the units of NVML and of its own table:
-# bytes and bytes/s where this has MiB and MiB/s (files/json_log.py, `metrics_of`).
+# Units in event files. Records of the JSON log have bytes and bytes/s where this has MiB and MiB/s
+# (rundir/json_log_metrics.py).
 METRICS = {
     "gpu/{id}/clock": Metric("MHz", "clock of the streaming multiprocessors"),
-    "gpu/{id}/max_clock": Metric("MHz", "the highest clock the card can run at"),
+    "gpu/{id}/max_clock": Metric("MHz", "highest clock of the card"),
     "gpu/{id}/power": Metric("mW", "power drawn by the board"),
-    "gpu/{id}/power_limit": Metric("mW", "the power limit that is configured"),
+    "gpu/{id}/power_limit": Metric("mW", "configured power limit"),
     "gpu/{id}/temperature": Metric("°C", "temperature of the chip"),
-    "gpu/{id}/temp_slowdown": Metric("°C", "the temperature from which the card slows itself down"),
-    "gpu/{id}/gpu_util": Metric("%", "share of time in which a kernel ran; says nothing of how well it used the chip"),
+    "gpu/{id}/temp_slowdown": Metric("°C", "temperature at which the card slows itself down"),
+    "gpu/{id}/gpu_util": Metric("%", "share of time in which a kernel ran, however well it used the chip"),
     "gpu/{id}/mem_util": Metric("%", "share of time in which memory was read or written"),
-    "gpu/{id}/dram_free": Metric("MiB", "memory that nobody has taken"),
-    "gpu/{id}/pcie_rx": Metric("MiB/s", "received over PCIe, in the 20 ms in which it was measured"),
-    "gpu/{id}/pcie_tx": Metric("MiB/s", "sent over PCIe, in the 20 ms in which it was measured"),
-    "gpu/{id}/fan": Metric("%", "speed of the fan, of what it is built for; 0 if the card has none"),
+    "gpu/{id}/dram_free": Metric("MiB", "free memory"),
+    "gpu/{id}/pcie_rx": Metric("MiB/s", "received over PCIe, during the 20 ms of the measurement"),
+    "gpu/{id}/pcie_tx": Metric("MiB/s", "sent over PCIe, during the 20 ms of the measurement"),
+    "gpu/{id}/fan": Metric("%", "speed of the fan relative to its maximum; 0 if the card has none"),
 }
 
-# Why a clock is lower than it could be, by the bits NVML sets. An idle GPU (bit 0) is not throttled.
+# Why a clock is below its maximum, by NVML's bits. An idle GPU (bit 0) is not throttled.
 _THROTTLES = {
     0x002: "clocks set by the user",
     0x004: "software power cap",
@@ -43,24 +44,24 @@ _THROTTLES = {
     0x400: "reliability",
 }
 
-# Cores of one streaming multiprocessor by compute capability (CUDA programming guide, "Compute
-# capabilities"). NVML counts cores only.
+# Cores per streaming multiprocessor by compute capability (CUDA programming guide, "Compute
+# capabilities"). NVML only counts cores.
 _CORES_PER_SM = {(6, 0): 64, (7, 0): 64, (7, 2): 64, (7, 5): 64, (8, 0): 64}
 _CORES_PER_SM |= {(6, 1): 128, (6, 2): 128, (8, 6): 128, (8, 7): 128, (8, 9): 128}
 _CORES_PER_SM |= {(9, 0): 128, (10, 0): 128, (10, 3): 128, (12, 0): 128, (12, 1): 128}
 
-# A field answered with one of these will not be answered later either.
-_NEVER = ("NotSupported", "FunctionNotFound", "NoPermission", "InvalidArgument", "ArgumentVersionMismatch")
-# A GPU that answers with one of these is gone until the machine or the driver is restarted.
-_GONE = ("GpuIsLost", "ResetRequired", "GpuNotFound")
-# After one of these there is nothing left to ask.
-_OVER = ("Uninitialized", "DriverNotLoaded", "LibraryNotFound", "LibRmVersionMismatch")
+# After one of these errors a field will not be available later either.
+_UNSUPPORTED = ("NotSupported", "FunctionNotFound", "NoPermission", "InvalidArgument", "ArgumentVersionMismatch")
+# After one of these a GPU is lost until the machine or the driver is restarted.
+_LOST = ("GpuIsLost", "ResetRequired", "GpuNotFound")
+# After one of these NVML as a whole is unusable.
+_UNUSABLE = ("Uninitialized", "DriverNotLoaded", "LibraryNotFound", "LibRmVersionMismatch")
 
-Ask = Callable[[Any, Any], Any]  # (NVML, a GPU's handle) -> value
+Query = Callable[[Any, Any], Any]  # (NVML, a GPU's handle) -> value
 
 
 def _pcie_bytes_per_sec(nvml: Any, gpu: Any, counter: int) -> int:
-    # NVML's KB are 1000 bytes (nvml.h has KiB where it means 1024).
+    # NVML's KB are 1000 bytes (nvml.h writes KiB when it means 1024).
     return int(nvml.nvmlDeviceGetPcieThroughput(gpu, counter)) * 1000
 
 
@@ -72,20 +73,20 @@ def _fan(nvml: Any, gpu: Any) -> int:
 
 
 def _temperature(nvml: Any, gpu: Any) -> int:
-    # The first ends with CUDA 14, the second begins with CUDA 12.8.
+    # The first function exists before CUDA 14, the second from CUDA 12.8 on.
     names = ("nvmlDeviceGetTemperature", "nvmlDeviceGetTemperatureV")
     return int(_first_of(names, nvml, gpu, nvml.NVML_TEMPERATURE_GPU))
 
 
 def _throttle(nvml: Any, gpu: Any) -> str:
-    # Renamed in driver 535. Both answer with the same bits.
+    # Renamed in driver 535. Both return the same bits.
     names = ("nvmlDeviceGetCurrentClocksThrottleReasons", "nvmlDeviceGetCurrentClocksEventReasons")
     bits = int(_first_of(names, nvml, gpu))
     return ", ".join(words for bit, words in _THROTTLES.items() if bits & bit)
 
 
 def _first_of(names: tuple[str, str], nvml: Any, *args: Any) -> Any:
-    """The answer of the first call, or of the second where the library or the driver lacks the first."""
+    """The result of the first function, or of the second if the library or the driver lacks the first."""
     try:
         return getattr(nvml, names[0])(*args)
     except (AttributeError, nvml.NVMLError_FunctionNotFound):
@@ -93,7 +94,7 @@ def _first_of(names: tuple[str, str], nvml: Any, *args: Any) -> Any:
 
 
 # In the order of the JSON log's record.
-_STATE: dict[str, Ask] = {
+_STATE: dict[str, Query] = {
     "clock": lambda nvml, gpu: nvml.nvmlDeviceGetClockInfo(gpu, nvml.NVML_CLOCK_SM),
     "max_clock": lambda nvml, gpu: nvml.nvmlDeviceGetMaxClockInfo(gpu, nvml.NVML_CLOCK_SM),
     "fan": _fan,
@@ -111,7 +112,7 @@ _STATE: dict[str, Ask] = {
     "pcie_tx": lambda nvml, gpu: _pcie_bytes_per_sec(nvml, gpu, nvml.NVML_PCIE_UTIL_TX_BYTES),
 }
 
-_MODEL: dict[str, Ask] = {
+_MODEL: dict[str, Query] = {
     "name": lambda nvml, gpu: _text(nvml.nvmlDeviceGetName(gpu)),
     "sm_count": lambda nvml, gpu: _sm_count(nvml, gpu),
     "major": lambda nvml, gpu: nvml.nvmlDeviceGetCudaComputeCapability(gpu)[0],
@@ -128,21 +129,20 @@ _MODEL: dict[str, Ask] = {
 class Gpu:
     """One GPU that this process may use."""
 
-    id: int  # NVML's index, the number that nvidia-smi shows
+    id: int  # NVML's index, as shown by nvidia-smi
     handle: Any
-    unsupported: set[str] = field(default_factory=set)  # fields that it has refused
+    unsupported: set[str] = field(default_factory=set)  # fields that it does not have
 
 
 @source(id="gpu", metrics=METRICS)
 class Gpus(Source):
-    """The GPUs that CUDA_VISIBLE_DEVICES leaves to this process, or all where it is not set.
+    """The GPUs that CUDA_VISIBLE_DEVICES gives to this process, or all if it is not set.
 
-    A GPU goes by NVML's number, not CUDA's: that is what nvidia-smi shows, and ranks that see one GPU
-    each do not all call it 0. What a card does not support is left out of its records.
+    GPUs have NVML's numbers, not CUDA's: nvidia-smi shows the same, and ranks that see one GPU each do not all call
+    it 0. Fields that a card does not support are left out of its records.
 
-    A sample takes about 40 ms a GPU, nearly all of it two waits of 20 ms in which NVML counts PCIe
-    traffic, with the interpreter lock let go: so its documentation says, no GPU was at hand to measure.
-    Our own part takes 12 us a GPU.
+    A sample takes about 40 ms per GPU, nearly all of it two waits of 20 ms in which NVML counts PCIe traffic with the
+    GIL released. That is from NVML's documentation; we had no GPU to measure. Our own part takes 12 us per GPU.
     """
 
     def __init__(self, run_directory: str) -> None:
@@ -153,75 +153,77 @@ class Gpus(Source):
         except self._nvml.NVMLError as error:
             raise Unavailable(f"NVML finds no GPU here ({error})") from error
         if not self._gpus:
-            raise Unavailable("there is no GPU that this process may use")
-        self._introduced = False
+            raise Unavailable("this process may not use any GPU")
+        self._models_logged = False
 
     def sample(self, now_secs: float) -> Sample:
-        """A record for each GPU; the first time, one about its model before it."""
-        models = [] if self._introduced else [self._model(gpu) for gpu in self._gpus]
-        self._introduced = True
+        """One record per GPU; the first time, also one about each GPU's model."""
+        models = [] if self._models_logged else [self._model(gpu) for gpu in self._gpus]
+        self._models_logged = True
         states = [self._state(gpu) for gpu in list(self._gpus)]
         return Sample(records=[*models, *(state for state in states if state is not None)])
 
     def close(self) -> None:
-        """Let NVML go."""
+        """Shut NVML down."""
         self._nvml.nvmlShutdown()
 
     def _state(self, gpu: Gpu) -> dict[str, Any] | None:
         try:
-            answers = self._ask(gpu, _STATE)
+            values = self._query(gpu, _STATE)
         except self._nvml.NVMLError as error:
             self._gpus.remove(gpu)
-            say_once(f"gpu {gpu.id} gone", f"GPU {gpu.id} is gone: {error}. Its telemetry ends here.")
+            warn_once(f"gpu {gpu.id} gone", f"GPU {gpu.id} is lost: {error}. Its telemetry ends here.")
             return None
-        return {"log": "gpu", "id": gpu.id, **answers} if answers else None
+        return {"log": "gpu", "id": gpu.id, **values} if values else None
 
     def _model(self, gpu: Gpu) -> dict[str, Any]:
         try:
-            answers = self._ask(gpu, _MODEL)
+            values = self._query(gpu, _MODEL)
         except self._nvml.NVMLError:
-            answers = {}  # it is gone; its state will say so
-        return {"log": "gpu-model", "id": gpu.id, **answers, **_known_to_torch(answers.get("uuid", ""))}
+            values = {}  # it is lost; querying its state reports that
+        return {"log": "gpu-model", "id": gpu.id, **values, **_from_torch(values.get("uuid", ""))}
 
-    def _ask(self, gpu: Gpu, fields: Mapping[str, Ask]) -> dict[str, Any]:
-        """The fields that the GPU answers. Raises NVMLError only where the GPU is gone."""
-        answers = {}
-        for name, ask in fields.items():
+    def _query(self, gpu: Gpu, fields: Mapping[str, Query]) -> dict[str, Any]:
+        """The fields that the GPU supports. Raises NVMLError only if the GPU is lost."""
+        values = {}
+        for name, query in fields.items():
             if name in gpu.unsupported:
                 continue
             try:
-                answers[name] = ask(self._nvml, gpu.handle)
+                values[name] = query(self._nvml, gpu.handle)
             except self._nvml.NVMLError as error:
-                what = type(error).__name__.removeprefix("NVMLError_")  # by name: older releases lack some classes
-                if what in _OVER:
-                    raise Unavailable(f"NVML no longer answers ({error})") from error
-                if what in _GONE:
+                kind = type(error).__name__.removeprefix("NVMLError_")  # by name: older releases lack some classes
+                if kind in _UNUSABLE:
+                    raise Unavailable(f"NVML no longer responds ({error})") from error
+                if kind in _LOST:
                     raise
-                if what in _NEVER:
+                if kind in _UNSUPPORTED:
                     gpu.unsupported.add(name)
                 else:
-                    say_once(f"gpu {gpu.id}", f"GPU {gpu.id} did not tell its {name}: {error}. It is asked again.")
-        return {name: answer for name, answer in answers.items() if answer is not None}
+                    warn_once(
+                        f"gpu {gpu.id}", f"GPU {gpu.id}: {name} could not be read: {error}. It will be tried again."
+                    )
+        return {name: value for name, value in values.items() if value is not None}
 
 
 def visible_gpus(nvml: Any, environment: Mapping[str, str] = os.environ) -> Iterator[Gpu]:
-    """The GPUs of CUDA_VISIBLE_DEVICES, by number, by UUID or its beginning, or by one of their MIG slices.
+    """The GPUs of CUDA_VISIBLE_DEVICES: by number, by a prefix of the UUID, or by a MIG slice.
 
-    As in CUDA, the first entry that names no GPU ends the list.
+    As in CUDA, the first invalid entry ends the list.
     """
-    everything = [Gpu(index, nvml.nvmlDeviceGetHandleByIndex(index)) for index in range(nvml.nvmlDeviceGetCount())]
-    wanted = environment.get("CUDA_VISIBLE_DEVICES")
-    if wanted is None:
-        yield from everything
+    gpus = [Gpu(index, nvml.nvmlDeviceGetHandleByIndex(index)) for index in range(nvml.nvmlDeviceGetCount())]
+    visible = environment.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        yield from gpus
         return
     seen: set[int] = set()
-    for name in wanted.split(","):
-        index = _index_of(name.strip(), everything, nvml)
+    for name in visible.split(","):
+        index = _index_of(name.strip(), gpus, nvml)
         if index is None:
             return
         if index not in seen:
             seen.add(index)
-            yield everything[index]
+            yield gpus[index]
 
 
 def _index_of(name: str, gpus: list[Gpu], nvml: Any) -> int | None:
@@ -239,20 +241,20 @@ def _sm_count(nvml: Any, gpu: Any) -> int | None:
     return int(nvml.nvmlDeviceGetNumGpuCores(gpu)) // cores_per_sm if cores_per_sm else None
 
 
-def _known_to_torch(uuid: str) -> dict[str, Any]:
-    """What NVML cannot tell and torch can, where the job has it running already."""
-    known: dict[str, Any] = {}
+def _from_torch(uuid: str) -> dict[str, Any]:
+    """Fields that NVML lacks and torch has, if the training has imported it."""
+    fields: dict[str, Any] = {}
     if version := getattr(getattr(loaded_torch(), "version", None), "cuda", None):
         major, minor = (int(part) for part in version.split(".")[:2])
-        known["cuda_runtime"] = major * 1000 + minor * 10
+        fields["cuda_runtime"] = major * 1000 + minor * 10
     if (torch := torch_with_cuda()) is not None:
-        every = (torch.cuda.get_device_properties(index) for index in range(torch.cuda.device_count()))
-        for gpu in every:
+        for index in range(torch.cuda.device_count()):
+            gpu = torch.cuda.get_device_properties(index)
             if uuid.removeprefix("GPU-") == str(getattr(gpu, "uuid", "?")):
-                known |= {"sm_count": gpu.multi_processor_count, "l2_size": gpu.L2_cache_size}
-    return known
+                fields |= {"sm_count": gpu.multi_processor_count, "l2_size": gpu.L2_cache_size}
+    return fields
 
 
-def _text(answer: str | bytes) -> str:
+def _text(value: str | bytes) -> str:
     # Bytes before release 11.515 of the library.
-    return answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

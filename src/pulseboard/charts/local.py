@@ -1,0 +1,292 @@
+"""Charts over log directories: series stay in memory between queries and are updated as runs grow."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pulseboard.charts.interface import Charts
+from pulseboard.charts.modules import has_modules
+from pulseboard.charts.query import GroupQuery, Query
+from pulseboard.charts.results import RunSummary, RunTable, TagSummary
+from pulseboard.charts.tag_sets import TagSet, TagSets
+from pulseboard.charts.thread_pool import ThreadPool
+from pulseboard.core.changes import Changes
+from pulseboard.core.errors import RunNotFound
+from pulseboard.read.event_files.run import EventFileRun
+from pulseboard.read.run import Run
+from pulseboard.read.runs import Runs
+from pulseboard.tbformat import kinds
+
+if TYPE_CHECKING:
+    # These load numpy, which the first list of runs does not need.
+    from pulseboard.charts.curve import Curve
+    from pulseboard.charts.results import GroupStatistics, Window, XAxisMetric
+    from pulseboard.charts.windows import Span
+
+# A run written to within this time counts as live: slow trainings log every few minutes.
+_LIVE_SECS = 300.0
+
+_MAX_CURVES_BYTES = 512 << 20
+
+# The file watcher takes a while to load, and the first chart comes first.
+_FOLLOW_AFTER_SECS = 0.5
+
+
+_CurveKey = tuple[str, int, str, str]
+"""Run, rank, tag, and the tag of the metric that is the x axis, or an empty text."""
+
+
+class LocalCharts(Charts):
+    """Charts over the runs that `pb.read` returns."""
+
+    def __init__(self, runs: Runs, *, max_curves_bytes: int = _MAX_CURVES_BYTES) -> None:
+        self.runs = runs
+        self._tag_sets = TagSets()
+        self._threads = ThreadPool()
+        self._max_curves_bytes = max_curves_bytes
+        self._curves: dict[_CurveKey, Curve] = {}
+        self._sizes: dict[_CurveKey, int] = {}
+        self._held_bytes = 0
+        self._lock = threading.Lock()
+        self._modules: dict[str, bool] = {}  # run -> whether it has modules; missing if it must be checked
+        self._updates = 0
+
+    # ---- new data
+
+    def refresh(self, *, progress: Callable[[int, int], None] | None = None) -> Changes:
+        """Look everywhere for new runs and new bytes."""
+        return self._apply(self.runs.refresh(progress=progress))
+
+    def poll(self) -> Changes:
+        """Look only where the file system's modification times have changed."""
+        return self._apply(self.runs.poll())
+
+    def follow(
+        self, *, every_secs: float, stop: threading.Event, on_change: Callable[[Changes], None]
+    ) -> threading.Thread:
+        """Start a thread that picks up new data until `stop` is set, and calls `on_change` with what changed."""
+
+        def work() -> None:
+            stop.wait(_FOLLOW_AFTER_SECS)
+            for found in self.runs.follow(every_secs=every_secs, stop=stop):
+                if changes := self._apply(found):
+                    on_change(changes)
+
+        thread = threading.Thread(target=work, name="pulseboard-follow", daemon=True)
+        thread.start()
+        return thread
+
+    def _apply(self, changes: Changes) -> Changes:
+        removed = set(changes.removed)
+        with self._lock:
+            self._updates += 1
+            for name in changes.grown:
+                if not self._modules.get(name):
+                    self._modules.pop(name, None)
+            for name in removed:
+                self._modules.pop(name, None)
+            for key in [key for key in self._curves if key[0] in removed]:
+                self._drop(key)
+        return changes
+
+    # ---- lists
+
+    def last_step(self, run: str) -> int | None:
+        """The step of the run's last event with data; None if it has none or the run is gone."""
+        found = self._find(run)
+        return None if found is None else _last_step(found)
+
+    def run_summaries(self) -> list[RunSummary]:
+        """Every run, most recently active first."""
+        now = time.time()
+        return [self._summary(run, now) for name in list(self.runs) if (run := self._find(name)) is not None]
+
+    def _summary(self, run: Run, now: float) -> RunSummary:
+        tags = self._tag_sets.of(run)
+        return RunSummary(
+            name=run.name,
+            aliases=run.aliases,
+            directory=run.location,
+            started=run.started,
+            ended=run.ended,
+            last_step=_last_step(run),
+            points=run.points,
+            tags=len(tags.tags),
+            kinds=tags.kinds,
+            ranks=tuple(sorted(run.ranks)),
+            restarts=len(run.restarts()),
+            live=now - run.last_written < _LIVE_SECS,
+            has_modules=self._has_modules(run),
+            axis=run.axis,
+        )
+
+    def _has_modules(self, run: Run) -> bool:
+        """Checked once, and again after the run has grown: thousands of file system calls are slow."""
+        found = self._modules.get(run.name)
+        if found is None:
+            updates = self._updates
+            found = has_modules(run)
+            with self._lock:
+                if found or updates == self._updates:  # otherwise the run may have grown after the check
+                    self._modules[run.name] = found
+        return found
+
+    def tag_summaries(self, runs: Iterable[str] | None = None, kind: str | None = None) -> list[TagSummary]:
+        """The tags of these runs (None: all), sorted by name; only tags of one kind if `kind` is given."""
+        names_by_tags: dict[TagSet, list[str]] = {}
+        for name in list(self.runs) if runs is None else runs:
+            run = self._find(name) if runs is None else self.runs[name]
+            if run is not None:
+                names_by_tags.setdefault(self._tag_sets.of(run), []).append(run.name)
+        found: dict[str, tuple[dict[str, None], list[str]]] = {}
+        for tags, names in names_by_tags.items():
+            for tag, of_tag in tags.tags.items():
+                if kind is None or kind in of_tag:
+                    all_kinds, all_names = found.setdefault(tag, ({}, []))
+                    all_kinds.update(dict.fromkeys(of_tag))
+                    all_names += names
+        return [TagSummary(tag, tuple(of_tag), tuple(names)) for tag, (of_tag, names) in sorted(found.items())]
+
+    def _find(self, name: str) -> Run | None:
+        try:
+            return self.runs[name]
+        except RunNotFound:  # removed in the meantime
+            return None
+
+    # ---- charts
+
+    def x_axis_metrics(self, runs: Sequence[str]) -> list[XAxisMetric]:
+        """The metrics of the first few of these runs that can be the x axis, those that rise first."""
+        from pulseboard.charts.x_axes import x_axis_metrics
+
+        return x_axis_metrics([run for name in runs if (run := self._find(name)) is not None])
+
+    def window(self, query: Query) -> list[Window]:
+        """What a chart draws: one window for each tag and each run that has it, in the query's order."""
+        from pulseboard.charts import windows
+
+        def prepare(run: Run, tag: str) -> tuple[Run, Curve, Span] | None:
+            curve = self._curve_for(run, tag, query)
+            if curve is None:
+                return None
+            with curve.lock:
+                return run, curve, windows.span_of(curve, query)
+
+        def draw(prepared: tuple[Run, Curve, Span], span: Span) -> Window:
+            run, curve, _ = prepared
+            axis = run.ranks[query.rank].axis_of(curve.tag)
+            with curve.lock:
+                return windows.window(curve, query, run=run.name, axis=axis, span=span)
+
+        out: list[Window] = []
+        runs = [self.runs[name] for name in dict.fromkeys(query.runs)]
+        for tag in dict.fromkeys(query.tags):
+            curves = [found for found in self._threads.map(partial(prepare, tag=tag), runs) if found]
+            span = windows.common_span([own for _, _, own in curves], query)
+            out += self._threads.map(partial(draw, span=span), curves)
+        self._free_memory()
+        return out
+
+    def groups(self, query: GroupQuery) -> list[GroupStatistics]:
+        """Statistics over groups of runs: one result for each tag and group."""
+        from pulseboard.charts import groups, windows
+
+        runs_by_name = {run.name: run for run in map(self.runs.__getitem__, query.runs)}
+        members = groups.members(query, runs_by_name, tags_of=self._tag_sets.of)
+        out = []
+        for tag in dict.fromkeys(query.tags):
+            curves: dict[str, list[tuple[str, Curve]]] = {}
+            spans = []
+            for label, runs in members.items():
+                for run in runs:
+                    if curve := self._curve_for(run, tag, query):
+                        curves.setdefault(label, []).append((run.name, curve))
+                        with curve.lock:
+                            spans.append(windows.span_of(curve, query))
+            out += groups.statistics(tag, curves, query, span=windows.common_span(spans, query))
+        self._free_memory()
+        return out
+
+    def table(
+        self, runs: Sequence[str] | None = None, metrics: Sequence[str] = (), *, better: dict[str, str] | None = None
+    ) -> RunTable:
+        """Hyperparameters, config, and last, min, max and best of metrics. `better`: tag -> min or max."""
+        from pulseboard.charts import tables
+
+        run_table = tables.table(
+            [self.runs[name] for name in (list(self.runs) if runs is None else runs)],
+            metrics,
+            curve_of=lambda run, tag: self._curve(run, 0, tag),
+            tags_of=self._tag_sets.of,
+            better=better or {},
+        )
+        self._free_memory()
+        return run_table
+
+    # ---- curves in memory
+
+    def _curve_for(self, run: Run, tag: str, query: Query) -> Curve | None:
+        """The run's curve of this tag over the query's x; None if the run lacks the tag, or the metric of x."""
+        curve = self._curve(run, query.rank, tag)
+        if curve is None or not query.x_tag:
+            return curve
+        metric = self._curve(run, query.rank, query.x_tag)
+        if metric is None:
+            return None
+        from pulseboard.charts.curve_by_metric import CurveByMetric
+
+        key = (run.name, query.rank, tag, query.x_tag)
+        found = self._kept(key, lambda: CurveByMetric(tag))
+        assert isinstance(found, CurveByMetric)
+        with found.lock:
+            found.update_from(curve, metric)
+            self._note_size(key, found)
+        return found
+
+    def _curve(self, run: Run, rank: int, tag: str) -> Curve | None:
+        """The run's curve of this tag, up to date; None if it has none."""
+        from pulseboard.charts.curve import Curve
+
+        run_of_rank = run.ranks.get(rank)
+        if run_of_rank is None or kinds.SCALAR not in self._tag_sets.of(run_of_rank).tags.get(tag, ()):
+            return None
+        key = (run.name, rank, tag, "")
+        curve = self._kept(key, lambda: Curve(tag))
+        with curve.lock:
+            curve.update(run_of_rank)
+            self._note_size(key, curve)
+        return curve
+
+    def _kept(self, key: _CurveKey, new: Callable[[], Curve]) -> Curve:
+        with self._lock:
+            curve = self._curves.pop(key, None) or new()
+            self._curves[key] = curve  # at the end: the least recently used goes first
+        return curve
+
+    def _note_size(self, key: _CurveKey, curve: Curve) -> None:
+        size = curve.held_bytes
+        with self._lock:
+            self._held_bytes += size - self._sizes.get(key, 0)
+            self._sizes[key] = size
+
+    def _free_memory(self) -> None:
+        with self._lock:
+            while self._held_bytes > self._max_curves_bytes and len(self._curves) > 1:
+                self._drop(next(iter(self._curves)))
+
+    def _drop(self, key: _CurveKey) -> None:
+        self._curves.pop(key, None)
+        self._held_bytes -= self._sizes.pop(key, 0)
+
+
+def _last_step(run: Run) -> int | None:
+    """The step of the last event with data, by wall time, over the run's files; for other formats the greatest step."""
+    run = run.main
+    if not isinstance(run, EventFileRun):
+        return run.last_step
+    last = max((file.log for file in run.files if file.log.tag_count), key=lambda log: log.last_wall, default=None)
+    return None if last is None else last.last_step

@@ -1,0 +1,73 @@
+"""Smoothing of a whole series at full resolution, continued as the series grows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pulseboard.charts.query import Smoothing
+from pulseboard.kernel import curves
+
+Floats = NDArray[np.float64]
+
+# Time-weighted smoothing follows W&B (docs.wandb.ai, "Smooth line plots"). Distances are in thousandths of the extent
+# in x, so one weight looks the same on an axis of a hundred steps and of a million. The decay is the weight's root.
+_UNITS = 1000.0
+_MAX_DECAY = 0.999
+
+
+class SmoothedSeries:
+    """One growing series under one kind of smoothing."""
+
+    def __init__(self, smoothing: Smoothing) -> None:
+        self.smoothing = smoothing
+        self._buffer = np.empty(0)
+        self._n = 0
+        self._state = (0.0, 0)
+        self._constant = True
+
+    def values(self, x: Floats, values: Floats) -> Floats:
+        """The smoothed series. `values` must start with everything passed the last time."""
+        if len(values) != self._n:
+            if self.smoothing.kind == "debiased":
+                self._extend(values)
+            else:
+                self._recompute(x, values)
+            self._n = len(values)
+        return self._buffer[: self._n]
+
+    @property
+    def held_bytes(self) -> int:
+        """Memory in use."""
+        return self._buffer.nbytes
+
+    def _extend(self, values: Floats) -> None:
+        weight, n = self.smoothing.weight, len(values)
+        if n > len(self._buffer):
+            buffer = np.empty(n if not self._n else n + n // 4)
+            buffer[: self._n] = self._buffer[: self._n]
+            self._buffer = buffer
+        self._state = curves.smooth_debiased(values[self._n :], weight, self._buffer[self._n : n], self._state)
+        if self._constant:
+            # TensorBoard does not smooth a constant series, because rounding would make waves of it.
+            self._constant = bool((values[self._n :] == values[0]).all())
+            if self._constant:
+                self._buffer[self._n : n] = values[self._n :]
+            elif self._n:
+                curves.smooth_debiased(values, weight, self._buffer[:n])
+
+    def _recompute(self, x: Floats, values: Floats) -> None:
+        out = self._buffer = np.empty(len(values))
+        weight = self.smoothing.weight
+        match self.smoothing.kind:
+            case "gaussian":
+                curves.smooth_gaussian(values, weight, out)
+            case "running-mean":
+                curves.smooth_mean(values, round(weight), out)
+            case _:
+                finite = x[np.isfinite(x)]
+                extent = float(finite.max() - finite.min()) if len(finite) else 0.0
+                decay = min(math.sqrt(weight), _MAX_DECAY)
+                curves.smooth_faded(x, values, decay, extent / _UNITS or 1.0, out)

@@ -1,0 +1,105 @@
+"""Tables: runs with their hyperparameters, config and summaries of their metrics."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from pulseboard.charts.curve import Curve
+from pulseboard.charts.query import BadQuery
+from pulseboard.charts.results import RunTable, ScalarSummary, TableRow
+from pulseboard.charts.tag_sets import TagSet
+from pulseboard.core.config import flatten
+from pulseboard.core.json_numbers import encode_number
+from pulseboard.read.parsed_run import ParsedRun
+from pulseboard.read.run import Run
+from pulseboard.rundir import layout
+from pulseboard.rundir.run_file import find_run_file
+from pulseboard.tbformat import kinds
+from pulseboard.tbformat.codecs.hparams import hparams_from
+
+_MAX_DEPTH = 20
+
+# Words in a tag that mean "higher is better". Any other tag is assumed to be a loss, a time or a size.
+_HIGHER_IS_BETTER = re.compile(
+    r"(?<![a-z])(acc|accuracy|auc|auroc|f1|precision|recall|reward|return|score|iou|map|ndcg|mrr|bleu|rouge|psnr|ssim|"
+    r"r2|mfu|throughput|tokens_per_sec|tps|samples_per_sec|win_rate|success_rate)(?![a-z])",
+    re.IGNORECASE,
+)
+
+
+def better_end(tag: str) -> Literal["min", "max"]:
+    """Whether lower or higher values of a metric are better, judged by its name."""
+    return "max" if _HIGHER_IS_BETTER.search(tag) else "min"
+
+
+def table(
+    runs: Sequence[Run],
+    metrics: Sequence[str],
+    *,
+    curve_of: Callable[[Run, str], Curve | None],
+    tags_of: Callable[[Run], TagSet],
+    better: Mapping[str, str],
+) -> RunTable:
+    """One row per run. Metrics that a run lacks are left out of its row."""
+    for tag, end in better.items():
+        if end not in ("min", "max"):
+            raise BadQuery(f"The better end of {tag!r} is {end!r}; use min or max.")
+    rows = []
+    for run in runs:
+        curves = {tag: curve for tag in dict.fromkeys(metrics) if (curve := curve_of(run, tag))}
+        summaries = {tag: _summary(curve, better.get(tag) or better_end(tag)) for tag, curve in curves.items()}
+        rows.append(TableRow(run.name, hparams_of(run, tags_of(run)), config_of(run), summaries))
+    return RunTable(
+        hparams=tuple(dict.fromkeys(name for row in rows for name in row.hparams)),
+        config=tuple(dict.fromkeys(name for row in rows for name in row.config)),
+        metrics=tuple(dict.fromkeys(metrics)),
+        rows=tuple(rows),
+    )
+
+
+def _summary(curve: Curve, better: str) -> ScalarSummary:
+    with curve.lock:
+        low, low_step, high, high_step = curve.live.extremes()
+        last, last_step = curve.live.last()
+    best, best_step = (low, low_step) if better == "min" else (high, high_step)
+    return ScalarSummary(
+        last, last_step, low, low_step, high, high_step, best, best_step, "min" if better == "min" else "max"
+    )
+
+
+def settings_of(run: Run, tags: TagSet) -> dict[str, Any]:
+    """Hyperparameters and config merged; if both have a name, the hyperparameter counts."""
+    return {**config_of(run), **hparams_of(run, tags)}
+
+
+def hparams_of(run: Run, tags: TagSet) -> dict[str, float | str | bool | None]:
+    """The run's hyperparameters; empty if it has none."""
+    # Like Run.hparams, but without looking at every tag: with a thousand runs of hundreds of tags that takes a second.
+    if kinds.HPARAMS not in tags.kinds:
+        return {}
+    names = [tag for tag, of_tag in tags.tags.items() if kinds.HPARAMS in of_tag]
+    records = [record for tag in names for record in run.values(tag, kind=kinds.HPARAMS)]
+    return dict(hparams_from(records).values) if records else {}
+
+
+def config_of(run: Run) -> dict[str, Any]:
+    """The configuration in the run's run.json and in its logs, nested names joined by dots; empty if there is none."""
+    run_file = find_run_file(layout.recorded_directory(run.directory))
+    configs = [run_file.config] if run_file is not None else []
+    configs += [log.config() for log in run.logs() if isinstance(log, ParsedRun)]
+    merged: dict[str, Any] = {}
+    for config in configs:
+        for name, value in flatten(config, max_depth=_MAX_DEPTH):
+            merged.setdefault(name, _shown(value))
+    return merged
+
+
+def _shown(value: Any) -> float | str | bool | None:
+    if isinstance(value, float):
+        return encode_number(value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return json.dumps(value, ensure_ascii=False)

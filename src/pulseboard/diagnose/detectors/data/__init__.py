@@ -1,0 +1,1 @@
+"""Training data, its order, and restarts."""

@@ -1,0 +1,127 @@
+"""Data shift: loss and gradient norm jump together while the learning rate does not change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case, window_points
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.episodes import Episode, episodes, stride_steps
+from pulseboard.diagnose.facts.clock import steps_on_clock
+from pulseboard.diagnose.facts.objective import loss_course, objective
+from pulseboard.diagnose.facts.regime import may_rise
+from pulseboard.diagnose.phrases import number, percent
+from pulseboard.diagnose.phrases import times as multiple
+from pulseboard.diagnose.track import Points, Track
+
+
+@detector(id="data-shift", reads=("train.loss", "gradient.norm|val.loss"))
+def data_shift(case: Case) -> Iterator[Finding]:
+    """A rise of the loss and a jump of the gradient norm that start together, while the learning rate is smooth."""
+    loss, norm = case.need("train.loss", points=12), case.one("gradient.norm")
+    if norm is None or norm.finite_count < 48 or len(loss) < 48:
+        yield from _by_validation(case, loss)
+        return
+    near = int(window_points(len(loss)) * stride_steps(loss) / 4) + 1
+    for episode in episodes(case, loss):
+        alarm = episode.alarm
+        share = episode.rise / abs(alarm.level) if alarm.level else float("inf")
+        if episode.explained is not None or share < case.limit("data-shift", "rise"):
+            continue
+        if episode.returned is True and not _abrupt(case, episode, loss, share):
+            continue
+        times = _jump(norm, alarm.first_step)
+        if times < case.limit("data-shift", "gradient_times") or _rate_jumps(case, alarm.first_step, near):
+            continue
+        if any(abs(restart - alarm.first_step) <= near for restart in case.restarts):
+            continue
+        yield case.finding(
+            "data-shift",
+            "warning",
+            loss,
+            f"At step {alarm.first_step} {loss.tag} rises by {percent(share)} and {norm.tag} jumps to "
+            f"{multiple(times)} its earlier level, with no jump in the learning rate: the data probably changed.",
+            first_step=alarm.first_step,
+            evidence=[
+                Evidence(loss.tag, "rise relative to the level before", share, None, alarm.first_step),
+                Evidence(norm.tag, "norm just after, relative to just before", times, None, alarm.first_step),
+            ],
+        )
+        return
+    yield from _by_validation(case, loss)
+
+
+def _by_validation(case: Case, loss: Track) -> Iterator[Finding]:
+    """A validation loss that jumps between two evaluations, where the training loss jumps too."""
+    curve, found = objective(case).value, loss_course(case).value
+    if curve is None or found is None or may_rise(case):
+        return
+    for track in case.every("val.loss")[:2]:
+        values = track.points().values
+        if len(values) < 6:
+            continue
+        jumps = np.diff(values)
+        at = int(np.argmax(jumps))
+        before = values[: at + 1]
+        # Evaluations before must have been calm, and later ones must not go back.
+        calm = at >= 2 and jumps[at] > 4 * max(float(np.abs(jumps[:at]).max()), 1e-300)
+        share = float(jumps[at]) / max(abs(float(before[-1])), 1e-300)
+        stays = float(np.median(values[at + 1 :])) > float(before[-1]) + 0.5 * float(jumps[at])
+        if not (calm and stays and share >= case.limit("data-shift", "abrupt_rise")):
+            continue
+        first, last = (int(step) for step in steps_on_clock(track, loss)[at : at + 2])
+        if case.explained_by(first, within_steps=last - first, until=last) is not None:
+            continue
+        if _jump_between(curve.points, first, last) < max(4 * found.noise, 0.1 * found.gain):
+            continue
+        yield case.finding(
+            "data-shift",
+            "warning",
+            loss,
+            f"{track.tag} jumped from {number(float(before[-1]))} to {number(float(values[at + 1]))} between two "
+            f"evaluations, and {loss.tag} jumped with it after step {first}: the data changed.",
+            first_step=first,
+            evidence=[Evidence(track.tag, "jump as a share of the level before", share, None, first)],
+        )
+        return
+
+
+def _jump_between(points: Points, first: int, last: int) -> float:
+    """How far the training loss rose above its level before, between two steps."""
+    steps, values = points
+    before = values[(steps <= first)][-6:]
+    during = values[(steps > first) & (steps <= last)]
+    return float(during.max() - np.median(before)) if len(before) and len(during) else 0.0
+
+
+def _jump(norm: Track, step: int) -> float:
+    """The gradient norm just after a step, relative to the points before it."""
+    steps, values = norm.points()
+    at = int(np.searchsorted(steps, step))
+    before, after = values[max(0, at - 24) : at], values[at : at + 8]
+    if len(before) < 12 or len(after) < 4:
+        return 0.0
+    # Compare with a high quantile of the points before, so that a noisy norm does not jump by chance.
+    return float(np.median(after)) / max(float(np.quantile(before, 0.9)), 1e-300)
+
+
+def _abrupt(case: Case, episode: Episode, loss: Track, share: float) -> bool:
+    """Whether the loss jumped at once and came back slowly: the model had to adapt."""
+    alarm, stride = episode.alarm, stride_steps(loss)
+    at_once = alarm.peak_step - alarm.first_step <= 3 * stride
+    lasted = (alarm.end_step or alarm.alarm_step) - alarm.first_step >= window_points(len(loss)) * stride / 2
+    return at_once and lasted and share >= case.limit("data-shift", "abrupt_rise")
+
+
+def _rate_jumps(case: Case, step: int, near: int) -> bool:
+    """Whether the learning rate changes by more than a tenth of its peak near a step."""
+    rate = case.one("lr")
+    if rate is None or len(rate) < 3:
+        return False
+    steps, values = rate.points()
+    around = (steps >= step - near) & (steps <= step + near)
+    inside = values[around]
+    return len(inside) > 1 and float(np.abs(np.diff(inside)).max()) > 0.1 * float(values.max())

@@ -1,0 +1,62 @@
+"""Evaluation at chance: the accuracy is that of random guessing, or has never improved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pulseboard.core.finding import Evidence, Finding, Severity
+from pulseboard.diagnose.case import Case, TooShort
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.facts.regime import may_rise
+from pulseboard.diagnose.facts.scores import KNOWN_CHOICES, accuracies, at_chance, choices, never_improved
+from pulseboard.diagnose.phrases import count, number
+from pulseboard.diagnose.roles.words import words_of
+from pulseboard.diagnose.track import Track
+
+SLUG = "eval-at-chance"
+
+
+@detector(id=SLUG, reads="val.accuracy|train.accuracy")
+def eval_at_chance(case: Case) -> Iterator[Finding]:
+    """At one over the number of choices, if that is known; otherwise low and never improved."""
+    # While the run goes on, the accuracy may still rise.
+    least = int(case.limit(SLUG, "evaluations")) * (1 if case.finished else 2)
+    long = [track for track in accuracies(case) if track.finite_count >= least]
+    if not long:
+        raise TooShort(f"needs {least} evaluations of an accuracy")
+    for track in long:
+        if (case.progress(track.last_step or 0) or 1.0) < case.limit(SLUG, "progress"):
+            continue
+        # A small language model early in training is at chance on common-sense benchmarks.
+        benchmark = any(name in words_of(track.tag).rest for name in KNOWN_CHOICES)
+        if (found := at_chance(case, track)) is not None:
+            level, chance = found
+            yield _finding(
+                case,
+                track,
+                "info" if benchmark else "warning",
+                f"{track.tag} is {number(level)} in the second half of the run; chance is {number(chance)}.",
+                level,
+            )
+            return
+        if benchmark or choices(case).value or may_rise(case):
+            continue
+        if (low := never_improved(track, evaluations=least)) is not None:
+            yield _finding(
+                case,
+                track,
+                "warning",
+                f"{track.tag} is {number(low)} and has not improved in {count(track.finite_count, 'evaluation')}.",
+                low,
+            )
+            return
+
+
+def _finding(case: Case, track: Track, severity: Severity, summary: str, level: float) -> Finding:
+    return case.finding(
+        SLUG,
+        severity,
+        track,
+        summary,
+        evidence=[Evidence(track.tag, "median accuracy", level, None, track.last_step)],
+    )

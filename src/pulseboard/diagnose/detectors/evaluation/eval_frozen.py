@@ -1,0 +1,60 @@
+"""Evaluation frozen: several validation losses are identical to the last digit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.facts.learning import learning, weights_move
+from pulseboard.diagnose.phrases import count, number
+from pulseboard.diagnose.track import Track
+
+SLUG = "eval-frozen"
+
+
+@detector(id=SLUG, reads="val.loss")
+def eval_frozen(case: Case) -> Iterator[Finding]:
+    """Several evaluations in a row are exactly equal while the training loss changes."""
+    # Weights that do not change give the same result each time; other findings report that.
+    moves = weights_move(case)
+    train = case.one("train.loss")
+    if (moves.value is False and moves.tags and moves.tags[0] not in _tags(case)) or not _changes(train):
+        return
+    least = case.limit(SLUG, "in_a_row")
+    for track in case.every("val.loss"):
+        same = track.longest_streak
+        if same is None or same.length < least or same.last_step <= same.first_step:
+            continue
+        # Exactly 0 has its own finding, and a few equal values in a long series mean little.
+        if same.value == 0.0 or same.length < case.limit(SLUG, "share") * len(track):
+            continue
+        # Rounded values can agree by chance once a model has settled, so all of them must be equal.
+        rounded = _digits(same.value) < case.limit(SLUG, "digits")
+        if rounded and (same.length < len(track) or learning(case).value is not True):
+            continue
+        yield case.finding(
+            SLUG,
+            "warning" if rounded else "critical",
+            track,
+            f"{track.tag} is exactly {number(same.value)} for {count(int(same.length), 'evaluation')} in a row, from "
+            f"step {same.first_step}, while training goes on.",
+            first_step=same.first_step,
+            last_step=same.last_step,
+            evidence=[Evidence(track.tag, "equal evaluations in a row", same.length, least, same.first_step)],
+        )
+        return
+
+
+def _tags(case: Case) -> set[str]:
+    return {track.tag for track in case.every("val.loss")}
+
+
+def _changes(train: Track | None) -> bool:
+    return train is None or train.longest_streak is None or train.longest_streak.length < 0.5 * len(train)
+
+
+def _digits(value: float) -> int:
+    """How many digits a value was logged with."""
+    return len(f"{abs(value):.9g}".replace(".", "").strip("0"))

@@ -1,0 +1,169 @@
+"""Overfitting: validation loss turned up while training loss kept falling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding, Severity
+from pulseboard.diagnose.case import Case, TooShort
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.facts.clock import steps_on_clock
+from pulseboard.diagnose.facts.objective import Objective, objective
+from pulseboard.diagnose.facts.scores import accuracy_gap, validation_scores
+from pulseboard.diagnose.facts.validation import validation_curves
+from pulseboard.diagnose.phrases import count, number, percent
+from pulseboard.diagnose.stats.course import Course, course
+
+SLUG = "overfitting"
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    curve: Objective
+    course: Course
+
+
+@detector(id=SLUG, reads="val.loss")
+def overfitting(case: Case) -> Iterator[Finding]:
+    """Reports the validation set that rose most. Severity depends on what was lost and whether scores hold."""
+    least = int(case.limit(SLUG, "evaluations"))
+    curves = validation_curves(case, points=least)
+    if not curves:
+        raise TooShort(f"needs {least} evaluations")
+    curve = objective(case).value
+    turns = [turn for one in curves if (turn := _turn(case, one, curve)) is not None]
+    if not turns:
+        yield from _stopped(case, curves[0], curve)
+        return
+    # A training problem shows in most sets. If only one of several turns up, it is a trade-off.
+    if 2 * len(turns) < len(curves):
+        turns = [turn for turn in turns if turn.course.rise_share >= 3 * case.limit(SLUG, "warning_share")]
+        if not turns:
+            return
+    worst = max(turns, key=lambda turn: turn.course.rise_share)
+    found = worst.course
+    yield case.finding(
+        SLUG,
+        _severity(case, found),
+        worst.curve.tag,
+        f"{worst.curve} was best at step {found.best_step} ({number(found.best)}) and has risen "
+        f"{percent(found.rise_share)} to {number(found.end)} over the {count(found.points_since_best, 'evaluation')} "
+        "since" + (f", while {curve} keeps falling." if curve is not None else "."),
+        first_step=found.best_step,
+        evidence=[
+            Evidence(
+                worst.curve.tag,
+                "rise as a share of the best",
+                found.rise_share,
+                case.limit(SLUG, "warning_share"),
+                found.best_step,
+            ),
+            Evidence(worst.curve.tag, "rise in standard errors", found.surprise, case.limit(SLUG, "surprise")),
+        ],
+    )
+
+
+def _turn(case: Case, validation: Objective, training: Objective | None) -> _Turn | None:
+    """The turn of one validation loss, if it is clear, lasts, and training keeps improving."""
+    found = course(validation.points)
+    if found is None or found.rise_share < case.limit(SLUG, "share"):
+        return None
+    if found.points_since_best < max(2, 0.1 * found.points) or found.rise < case.limit(SLUG, "noise") * found.noise:
+        return None
+    # Too few evaluations to estimate the noise: the rise must be steady.
+    if found.points < 12:
+        if not _steady(validation.points.values[found.best_at :]):
+            return None
+    elif found.surprise < case.limit(SLUG, "surprise") or found.stays_up < 0.3 * found.rise:
+        return None
+    at = found.best_step
+    if training is not None and training.track is not None and validation.track is not None:
+        steps = steps_on_clock(validation.track, training.track)
+        at = int(steps[min(found.best_at, len(steps) - 1)])
+    if training is not None and (not _keeps_falling(training, at) or _upset(training, at)):
+        return None
+    return _Turn(validation, found)
+
+
+def _stopped(case: Case, validation: Objective, training: Objective | None) -> Iterator[Finding]:
+    """A note where validation has stopped improving in the first part of the run and training has not."""
+    found = course(validation.points)
+    if found is None or training is None or found.points < 8 or found.gain < 4 * found.error:
+        return
+    steps, values = validation.points
+    near = np.flatnonzero(values <= found.best + max(0.02 * abs(found.best), 2 * found.noise))
+    first = int(steps[near[0]])
+    if near[0] > case.limit(SLUG, "stopped") * found.points or found.rise_share > 0.05:
+        return
+    at = int(np.searchsorted(training.points.steps, first))
+    before = training.points.values[max(0, at - 3) : at + 3]
+    after = training.points.values[-max(3, len(training.points.values) // 20) :]
+    if not len(before) or float(np.median(after)) > 0.8 * float(np.median(before)):
+        return
+    yield case.finding(
+        SLUG,
+        "info",
+        validation.tag,
+        f"{validation} has not improved since step {first} ({number(found.best)}), while {training} fell from "
+        f"{number(float(np.median(before)))} to {number(float(np.median(after)))}.",
+        first_step=first,
+        evidence=[
+            Evidence(
+                validation.tag,
+                "share of the evaluations before it stopped",
+                near[0] / found.points,
+                case.limit(SLUG, "stopped"),
+            )
+        ],
+    )
+
+
+def _steady(values: np.ndarray) -> bool:
+    """Whether a few values rise throughout, with at most one exception in three."""
+    ups = np.diff(values) > 0
+    return bool(ups.mean() >= 2 / 3) and bool(values[-1] >= values[0]) and bool(values[1:].min() > values[0])
+
+
+def _upset(curve: Objective, step: int) -> bool:
+    """Whether the training loss jumped where validation was best: a data change, not memorization."""
+    found = course(curve.points)
+    steps, values = curve.points
+    at = int(np.searchsorted(steps, step))
+    near = max(3, len(values) // 12)
+    before, after = values[max(0, at - near) : at + 1], values[at + 1 : at + 1 + near]
+    if found is None or len(before) < 2 or len(after) < 2:
+        return False
+    jump = float(np.max(after) - np.median(before))
+    return jump > 5 * found.noise and jump > 0.2 * found.gain
+
+
+def _keeps_falling(curve: Objective, step: int) -> bool:
+    """Whether the training loss is lower at the end than when validation was best."""
+    steps, values = curve.points
+    at = int(np.searchsorted(steps, step))
+    if at >= len(values) - 1:
+        return False
+    reach = max(1, min(len(values) // 10, at + 1, len(values) - at))
+    then = float(np.median(values[max(0, at - reach) : at + reach]))
+    return float(np.median(values[-reach:])) < then
+
+
+def _severity(case: Case, found: Course) -> Severity:
+    scores = validation_scores(case)
+    hurt = any(score.falls for score in scores)
+    holds = bool(scores) and all(score.holds for score in scores)
+    share = found.rise_share
+    if holds:
+        # The model is only more confident in its mistakes; its answers are as good as before.
+        gap = accuracy_gap(case)
+        wide = gap is not None and gap >= case.limit(SLUG, "gap") and share >= case.limit(SLUG, "warning_share")
+        return "warning" if wide or share >= case.limit(SLUG, "sure_share") else "info"
+    lost = min(found.lost_share, 10.0)
+    if (share >= case.limit(SLUG, "grave_share") and lost >= 1.0) and (hurt or not scores) and found.points >= 6:
+        return "critical"
+    # Validation that ends worse than it started was hurt, however small the rise.
+    worse = lost >= 1.0 and found.points >= 10 and found.surprise >= case.limit(SLUG, "sure")
+    return "warning" if worse or (share >= case.limit(SLUG, "warning_share") and lost >= 0.05) else "info"

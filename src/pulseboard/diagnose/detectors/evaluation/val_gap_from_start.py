@@ -1,0 +1,89 @@
+"""Validation gap from the start: training improves, but validation never did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case, TooShort
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.facts.clock import steps_on_clock
+from pulseboard.diagnose.facts.scores import accuracy_gap, validation_scores
+from pulseboard.diagnose.phrases import number, percent
+from pulseboard.diagnose.stats.course import course
+from pulseboard.diagnose.track import Track
+
+SLUG = "val-gap-from-start"
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    track: Track
+    twin: Track
+    best: float  # the lowest validation loss
+    training: float  # the training loss at that time
+    start: float  # of the training loss
+    followed: float  # share of the training gain that validation made too
+    step: int
+
+
+@detector(id=SLUG, reads=("train.loss|loss.components", "val.loss"))
+def val_gap_from_start(case: Case) -> Iterator[Finding]:
+    """Only for the same quantity on two splits. All sets must show the gap, since one may be harder."""
+    pairs = [
+        (track, case.tracks[twin])
+        for track in case.every("val.loss")
+        if (twin := case.reading.twins.get(track.tag)) is not None and track.tag not in case.reading.maximized
+    ]
+    judged = [(track, twin) for track, twin in pairs if track.finite_count >= 3 and twin.finite_count >= 8]
+    if not judged:
+        raise TooShort("needs 3 evaluations and 8 points of the same loss on training data")
+    gaps = [gap for track, twin in judged if (gap := _gap(case, track, twin)) is not None]
+    if not gaps or len(gaps) < len(judged):
+        return
+    gap = min(gaps, key=lambda gap: gap.followed)
+    if _scores_follow(case):
+        return
+    limit = case.limit(SLUG, "followed")
+    yield case.finding(
+        SLUG,
+        "warning",
+        gap.track,
+        f"{gap.track.tag} never fell below {number(gap.best)}, while {gap.twin.tag} fell from {number(gap.start)} to "
+        f"{number(gap.training)}: validation made {percent(max(0.0, gap.followed))} of the improvement of training.",
+        first_step=gap.step,
+        evidence=[Evidence(gap.track.tag, "validation gain relative to training gain", gap.followed, limit, gap.step)],
+    )
+
+
+def _scores_follow(case: Case) -> bool:
+    """Whether validation scores improve. Then validation does follow, whatever its loss says."""
+    apart = accuracy_gap(case)
+    if apart is not None:
+        return apart < case.limit(SLUG, "apart")
+    return any(
+        score.course.gain > 4 * score.course.error and score.course.gain > 0.1 for score in validation_scores(case)
+    )
+
+
+def _gap(case: Case, track: Track, twin: Track) -> _Gap | None:
+    """The gap of one pair, if training clearly improved and validation did not."""
+    steps, values = twin.points(most=512)
+    gained = course(twin.points(most=512))
+    losses = track.points(most=256).values
+    if gained is None or gained.start <= 0 or gained.gain < case.limit(SLUG, "gain") * abs(gained.start):
+        return None
+    if gained.gain < 4 * gained.error:
+        return None
+    at = steps_on_clock(track, twin)[: len(losses)]
+    best = int(np.argmin(losses))
+    training = float(np.interp(at[best], steps, values)) if len(at) > best else gained.end
+    end = min(training, gained.end)
+    followed = (gained.start - float(losses[best])) / max(gained.start - end, 1e-300)
+    improved = float(losses[0] - losses[best]) / max(abs(float(losses[0])), 1e-300)
+    if followed >= case.limit(SLUG, "followed") or improved >= case.limit(SLUG, "improved"):
+        return None
+    return _Gap(track, twin, float(losses[best]), end, gained.start, followed, int(track.points().steps[0]))

@@ -1,0 +1,1 @@
+"""Ranges that a profile or earlier runs lead us to expect."""

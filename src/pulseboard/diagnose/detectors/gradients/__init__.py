@@ -1,0 +1,1 @@
+"""Gradients: size, spikes, zeros and clipping."""

@@ -1,0 +1,1 @@
+"""The training loss: divergence, spikes, plateaus and implausible values."""

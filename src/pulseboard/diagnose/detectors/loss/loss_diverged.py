@@ -1,0 +1,108 @@
+"""Loss diverged: the loss rose far above its best value and stays there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case, TooShort
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.facts.objective import Objective, objective
+from pulseboard.diagnose.facts.regime import may_rise, regime
+from pulseboard.diagnose.phrases import number, percent, times
+from pulseboard.diagnose.stats.course import Course, centered_median, course
+from pulseboard.diagnose.track import Points
+
+SLUG = "loss-diverged"
+
+
+@detector(id=SLUG, reads="train.loss|loss.components")
+def loss_diverged(case: Case) -> Iterator[Finding]:
+    """Large relative to the level, to what was learned and to the noise. Critical if most of the gain is lost."""
+    curve = objective(case).value
+    points = _since_the_last_plan(case, curve.points) if curve is not None else None
+    found = course(points) if points is not None else None
+    if (
+        curve is None
+        or points is None
+        or found is None
+        or found.points < (case.limit(SLUG, "points") if case.finished else 2 * case.limit(SLUG, "points"))
+    ):
+        raise TooShort(f"needs {case.limit(SLUG, 'points'):.0f} points of a training loss")
+    if may_rise(case) and not _runaway(case, found):
+        return
+    if _above_start(case, points, found):
+        yield _finding(case, curve, points, found, f"{times(found.end / found.start)} its first value", found.start)
+    elif _above_best(case, found):
+        lost = min(found.lost_share, 10.0)
+        share = "all" if lost >= 1 else percent(lost)
+        yield _finding(case, curve, points, found, f"{share} of the improvement is lost", found.best)
+
+
+def _since_the_last_plan(case: Case, points: Points) -> Points:
+    """The points after the last declared change: a new phase is judged on its own."""
+    last = max((step for step, _ in case.context.declared_changes), default=None)
+    if last is None:
+        return points
+    later = points.steps > last
+    return Points(points.steps[later], points.values[later])
+
+
+def _above_best(case: Case, found: Course) -> bool:
+    return (
+        found.lost_share >= case.limit(SLUG, "lost")
+        and found.rise_share >= case.limit(SLUG, "rise")
+        and found.rise >= case.limit(SLUG, "noise") * found.noise
+        and found.surprise >= case.limit(SLUG, "surprise")
+        and found.stays_up >= 0.5 * found.rise
+        and found.gain > 2 * found.error
+    )
+
+
+def _above_start(case: Case, points: Points, found: Course) -> bool:
+    """A loss that only ever rose: it never improved, and is worse now."""
+    above = found.end - found.start
+    if found.points < 12:
+        # Too few points to estimate the noise: every point of the second half must be above.
+        later = points.values[found.points // 2 :]
+        return found.start > 0 and bool(later.min() >= (1 + case.limit(SLUG, "above_start")) * found.start)
+    return (
+        found.start > 0
+        and above >= case.limit(SLUG, "above_start") * found.start
+        and above >= case.limit(SLUG, "noise") * found.noise
+        and above / found.error >= case.limit(SLUG, "surprise")
+        and found.stays_up >= 0.5 * found.rise
+    )
+
+
+def _runaway(case: Case, found: Course) -> bool:
+    """If the loss may rise in a healthy run, only an extreme rise counts."""
+    competing = "adversarial" in (regime(case).value or frozenset())
+    return competing and found.end > case.limit(SLUG, "runaway") * max(abs(found.start), abs(found.best))
+
+
+def _finding(case: Case, curve: Objective, points: Points, found: Course, what: str, base: float) -> Finding:
+    since = _since(points, found)
+    grave = found.end >= found.start or found.lost_share >= case.limit(SLUG, "grave")
+    return case.finding(
+        SLUG,
+        "critical" if grave else "warning",
+        curve.tag,
+        f"{curve} rose from {number(base)} to {number(found.end)} after step {since}: {what}.",
+        first_step=since,
+        evidence=[
+            Evidence(
+                curve.tag, "rise as a share of the gain", min(found.lost_share, 1e6), case.limit(SLUG, "lost"), since
+            ),
+            Evidence(curve.tag, "rise in standard errors", found.surprise, case.limit(SLUG, "surprise"), since),
+        ],
+    )
+
+
+def _since(points: Points, found: Course) -> int:
+    """The last step at which the level was still near its best: within a quarter of the rise."""
+    level = centered_median(points.values, found.width)
+    low = np.flatnonzero(level <= found.best + 0.25 * found.rise)
+    return int(points.steps[min(int(low[-1]) if len(low) else found.best_at, len(points.steps) - 1)])

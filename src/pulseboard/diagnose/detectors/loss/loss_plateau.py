@@ -1,0 +1,108 @@
+"""Loss plateau: the loss has stopped falling while the learning rate is still high."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.facts.objective import loss_course
+from pulseboard.diagnose.facts.regime import regime
+from pulseboard.diagnose.facts.schedule import rate_is_high
+from pulseboard.diagnose.facts.scores import accuracies, never_improved
+from pulseboard.diagnose.facts.validation import validation_curves
+from pulseboard.diagnose.stats.noise import noise_scale, running_median
+from pulseboard.diagnose.stats.trend import Trend, trend
+from pulseboard.diagnose.track import Floats, Points
+
+# A validation loss that falls by this share of its level still improves.
+_STILL_FALLS = 0.03
+
+
+@detector(id="loss-plateau", reads="train.loss")
+def loss_plateau(case: Case) -> Iterator[Finding]:
+    """Info, since good runs end like this too; a warning if it began early and high, or above earlier runs."""
+    loss = case.need("train.loss", points=20)
+    steps, values = loss.points(most=512)
+    n = len(values)
+    whole = loss_course(case).value
+    assert whole is not None
+    start, level = whole.start, float(np.median(values[-max(5, n // 5) :]))
+    # A loss that never clearly fell is flat, or was good from the start.
+    fallen = start - level
+    if fallen < case.limit("loss-plateau", "fallen") * abs(start) or fallen < 4 * whole.error:
+        return
+    began = _plateau_start(values, level)
+    length = (n - began) / n
+    part = Points(steps[began:], values[began:])
+    if length < case.limit("loss-plateau", "share_of_run") or rate_is_high(case, int(part.steps[0])) is False:
+        return
+    line = trend(part)
+    if line is None or _falls(line, level, p=case.limit("loss-plateau", "p")):
+        return
+    away = case.departure("train.loss")
+    # A loss that was good from the start has little to gain: it must have learned something before it got stuck.
+    learned = fallen >= case.limit("loss-plateau", "learned") * abs(start)
+    high = learned and level > case.limit("loss-plateau", "grave_level") * start
+    grave = (away is not None and away.above and away.lasting) or (
+        not _high_by_nature(case)
+        and not _validation_improves(case, int(part.steps[0]))
+        and (
+            (
+                length >= case.limit("loss-plateau", "grave_share_of_run")
+                and high
+                and n >= case.patient(case.limit("loss-plateau", "points"))
+            )
+            or (
+                length >= case.limit("loss-plateau", "share_without_score")
+                and n >= case.patient(20)
+                and _scores_stand_still(case)
+            )
+        )
+    )
+    yield case.finding(
+        "loss-plateau",
+        "warning" if grave else "info",
+        loss,
+        f"{loss.tag} has been at about {level:.4g} since step {part.steps[0]}, {100 * length:.0f} % of the run"
+        + (f"; it started at {start:.4g}." if grave else "."),
+        first_step=int(part.steps[0]),
+        evidence=[Evidence(loss.tag, "share of the run without a fall", length, None, int(part.steps[0]))],
+    )
+
+
+def _plateau_start(values: Floats, level: float) -> int:
+    """The first point after which the running median stays within noise of the final level."""
+    width = max(3, len(values) // 20)
+    smooth = running_median(values, width)
+    error = 3 * max(1.25 * noise_scale(values) / np.sqrt(width), 2e-3 * abs(level))
+    away = np.flatnonzero(np.abs(smooth - level) > error)
+    return int(away[-1]) + 1 if len(away) else 0
+
+
+def _falls(line: Trend, level: float, *, p: float) -> bool:
+    """Clearly, and by a relevant amount."""
+    return line.p_falling < p and line.start - line.end > 0.02 * abs(level)
+
+
+def _validation_improves(case: Case, since: int) -> bool:
+    """Whether a validation loss goes on falling: then the model learns, and the noise of training hides it."""
+    for curve in validation_curves(case, points=4):
+        later = curve.points.values[curve.points.steps >= since]
+        if len(later) >= 3 and float(later[0] - later[-1]) > _STILL_FALLS * abs(float(later[0])):
+            return True
+    return False
+
+
+def _scores_stand_still(case: Case) -> bool:
+    """Whether accuracies are logged and none of them has risen."""
+    long = [track for track in accuracies(case) if track.finite_count >= 5]
+    return bool(long) and all(never_improved(track, evaluations=5) is not None for track in long)
+
+
+def _high_by_nature(case: Case) -> bool:
+    """Whether the loss has an unknown floor far above zero: predicting noise, or a moving target."""
+    return bool((regime(case).value or frozenset()) & {"moving-target", "diffusion"})

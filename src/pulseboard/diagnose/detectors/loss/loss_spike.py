@@ -1,0 +1,139 @@
+"""Loss spike: the loss rose above its level for a while and came back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case, TooShort
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.episodes import episodes
+from pulseboard.diagnose.facts.objective import objective
+from pulseboard.diagnose.facts.regime import may_rise
+from pulseboard.diagnose.phrases import count, number, percent
+from pulseboard.diagnose.stats.course import Course, centered_median, course
+from pulseboard.diagnose.track import Points, Track
+
+SLUG = "loss-spike"
+
+
+@dataclass(frozen=True, slots=True)
+class _Spike:
+    first: int  # indices of points
+    last: int
+    peak: int
+    level: float
+    height: float
+
+
+@detector(id=SLUG, reads="train.loss|loss.components")
+def loss_spike(case: Case) -> Iterator[Finding]:
+    """One finding for all spikes. Severity depends on the cost: points lost, and how much was unlearned."""
+    curve = objective(case).value
+    found = course(curve.points) if curve is not None else None
+    if curve is None or found is None or found.points < case.limit(SLUG, "least"):
+        raise TooShort(f"needs {case.limit(SLUG, 'least'):.0f} points of a training loss")
+    steps, values = curve.points
+    spikes = _spikes(case, curve.points, found)
+    # A single point is a bad batch and has its own finding, unless such points keep coming.
+    single = [spike for spike in spikes if spike.last == spike.first and _counts(case, spike, found)]
+    repeated = len(single) >= case.limit(SLUG, "many")
+    spikes = [spike for spike in spikes if spike.last > spike.first or (repeated and spike in single)]
+    if curve.track is not None:
+        spikes = _with_episodes(case, curve.track, curve.points, spikes)
+    if not spikes:
+        return
+    near = max(1, int((steps[-1] - steps[0]) / max(1, len(steps)) * 8))
+    high = [s for s in spikes if _counts(case, s, found) and not _explained(case, steps, s, near)]
+    lost = sum(spike.last - spike.first + 1 for spike in high)
+    share = lost / len(values)
+    grave = (
+        not may_rise(case)
+        and (lost >= case.limit(SLUG, "points") or share >= 2 * case.limit(SLUG, "share"))
+        and (
+            share >= case.limit(SLUG, "share")
+            or len(high) >= case.limit(SLUG, "many")
+            or max(spike.height for spike in high) >= max(found.gain, 1e-300)
+        )
+    )
+    worst = max(high or spikes, key=lambda spike: spike.height)
+    several = f" It is the highest of {count(len(high or spikes), 'spike')}." if len(high or spikes) > 1 else ""
+    yield case.finding(
+        SLUG,
+        "warning" if grave else "info",
+        curve.tag,
+        f"{curve} jumped from {number(worst.level)} to {number(float(values[worst.peak]))} at step "
+        f"{int(steps[worst.peak])} and came back.{several}",
+        first_step=int(steps[(high or spikes)[0].first]),
+        last_step=int(steps[(high or spikes)[-1].last]),
+        evidence=[
+            Evidence(
+                curve.tag,
+                "height relative to the level before",
+                worst.height / max(abs(worst.level), 1e-300),
+                case.limit(SLUG, "height"),
+                int(steps[worst.peak]),
+            ),
+            Evidence(
+                curve.tag, f"share of the run spent in spikes ({percent(share)})", share, case.limit(SLUG, "share")
+            ),
+        ],
+    )
+
+
+def _spikes(case: Case, points: Points, found: Course) -> list[_Spike]:
+    """Ranges above the loss's own trend, relative to its level and its noise, that came back."""
+    values = points.values
+    n = len(values)
+    width = max(5, min(n // 6, 65)) | 1
+    base = centered_median(values, width)
+    spread = max(1.4826 * float(np.median(np.abs(values - base))), 1e-12 + 1e-9 * abs(found.best))
+    limit = np.maximum(case.limit(SLUG, "noise") * spread, case.limit(SLUG, "rise") * np.abs(base))
+    # The first points fall steeply, and the last ones may not have come back yet.
+    above = values - base > limit
+    above[: max(5, n // 10)] = False
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], above, [False]]).astype(np.int8)))
+    spikes = []
+    for first, end in zip(edges[::2], edges[1::2], strict=True):
+        if end >= n - 1:
+            continue
+        peak = first + int(np.argmax(values[first:end]))
+        spikes.append(_Spike(int(first), int(end) - 1, int(peak), float(base[peak]), float(values[peak] - base[peak])))
+    return spikes
+
+
+def _with_episodes(case: Case, track: Track, points: Points, spikes: list[_Spike]) -> list[_Spike]:
+    """Adds long spikes from the change test. They raise the trend itself, so they do not stand out from it."""
+    steps, values = points
+    long = []
+    for episode in episodes(case, track):
+        alarm = episode.alarm
+        small = episode.rise < case.limit(SLUG, "rise") * abs(alarm.level) or episode.clear < 3
+        if episode.returned is not True or alarm.end_step is None or small:
+            continue
+        first, peak, last = (
+            int(np.searchsorted(steps, at)) for at in (alarm.first_step, alarm.peak_step, alarm.end_step)
+        )
+        last = min(last, len(steps) - 1)
+        # A quarter of it must be high: noise that comes in bursts is not a spike.
+        if float(np.quantile(values[min(first, last) : last + 1], 0.75)) - alarm.level < 0.25 * episode.rise:
+            continue
+        long.append(_Spike(min(first, last), last, min(peak, last), alarm.level, episode.rise))
+    short = [s for s in spikes if not any(one.first <= s.last and s.first <= one.last for one in long)]
+    return sorted([*short, *long], key=lambda spike: spike.first)
+
+
+def _counts(case: Case, spike: _Spike, found: Course) -> bool:
+    """Whether a spike undid much of what was learned, or tripled the loss for several points."""
+    lasts = spike.last - spike.first >= 2
+    return spike.height >= case.limit(SLUG, "height") * max(found.gain, 1e-300) or (
+        lasts and spike.height >= max(2 * abs(spike.level), 0.1 * found.gain)
+    )
+
+
+def _explained(case: Case, steps: np.ndarray, spike: _Spike, near: int) -> bool:
+    first, peak = int(steps[spike.first]), int(steps[spike.peak])
+    return case.explained_by(first, within_steps=near, until=peak) is not None

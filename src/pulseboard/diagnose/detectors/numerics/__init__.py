@@ -1,0 +1,1 @@
+"""Values that are NaN, infinite, zero or impossible, and mixed precision."""

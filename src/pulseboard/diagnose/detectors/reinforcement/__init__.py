@@ -1,0 +1,1 @@
+"""Reinforcement learning: the return of the policy."""

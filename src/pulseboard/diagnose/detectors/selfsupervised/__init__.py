@@ -1,0 +1,1 @@
+"""Self-supervised training: collapse, target networks, masks and predictions."""

@@ -1,0 +1,41 @@
+"""Data stall: steps spend much of their time waiting for data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulseboard.core.finding import Evidence, Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.phrases import percent
+
+
+@detector(id="data-stall", reads=("time.data", "time.step"))
+def data_stall(case: Case) -> Iterator[Finding]:
+    """The median share of step time spent waiting, after warm-up; of the last quarter if it is over half there."""
+    data, step = case.need("time.data", points=5), case.need("time.step", points=5)
+    steps, waits = data.points(most=512)
+    later = steps > case.warm_up_step
+    if later.sum() < 5:
+        return
+    shares = waits[later] / np.maximum(np.interp(steps[later], *step.points(most=512)), 1e-12)
+    if data.tag.endswith("%)"):
+        shares = waits[later] / 100.0
+    limit, severe = case.limit("data-stall", "share"), case.limit("data-stall", "grave_share")
+    share, late = float(np.median(shares)), shares[-(len(shares) // 4) :]
+    if len(shares) >= 48 and (now := float(np.median(late))) > severe:
+        share = now  # the stall started later
+    notable = case.limit("data-stall", "warning_share")
+    if share <= limit:
+        return
+    high = np.flatnonzero(shares > (severe if share > severe else limit))
+    yield case.finding(
+        "data-stall",
+        "critical" if share > severe else "warning" if share > notable else "info",
+        data,
+        f"{percent(min(share, 1.0))} of the step time is spent waiting for data ({data.tag}).",
+        first_step=int(steps[later][high[0]]),
+        evidence=[Evidence(data.tag, "share of the step time", share, limit, int(steps[-1]))],
+    )

@@ -1,0 +1,1 @@
+"""Whether and how fast the weights change."""

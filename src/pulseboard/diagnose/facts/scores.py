@@ -1,0 +1,129 @@
+"""Scores: whether accuracy and its like rise, hold or fall, and what chance would give."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.facts.fact import Fact, fact
+from pulseboard.diagnose.facts.objective import objective
+from pulseboard.diagnose.roles.words import words_of
+from pulseboard.diagnose.stats.course import Course, course
+from pulseboard.diagnose.track import Points, Track
+
+# How near exp(first loss) must be to a whole number of choices.
+_NEAR = 0.06
+_MOST_CHOICES = 2000
+KNOWN_CHOICES = {"hellaswag": 4}
+# An accuracy that is higher than this may be good already, and then need not rise.
+_LOW, _LOW_AND_CONSTANT = 0.65, 0.75
+_RISE = 0.03
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One score turned over, so that lower is better, with its course."""
+
+    tag: str
+    course: Course
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is still at its best, as far as the noise and a tenth of the gain allow."""
+        c = self.course
+        return c.rise <= max(0.1 * c.gain, 2 * c.error, 0.01 * abs(c.best))
+
+    @property
+    def falls(self) -> bool:
+        """Whether it has clearly come down from its best."""
+        c = self.course
+        return c.surprise > 3 and c.rise > 0.15 * c.gain and c.rise > 0.02 * abs(c.best)
+
+
+def score_of(track: Track) -> Score | None:
+    """A score that should rise, as a curve that should fall."""
+    steps, values = track.points(most=256)
+    found = course(Points(steps, -values))
+    return Score(track.tag, found) if found is not None else None
+
+
+def validation_scores(case: Case) -> list[Score]:
+    """The validation scores with enough points to be judged."""
+    return [score for track in case.every("val.accuracy") if (score := score_of(track)) is not None]
+
+
+def accuracy_gap(case: Case) -> float | None:
+    """By how much training accuracy is above validation accuracy at the end; None if the two are not logged."""
+    for tag, twin in case.reading.twins.items():
+        track, other = case.tracks[tag], case.tracks[twin]
+        if not words_of(tag).rest & {"acc", "accuracy"} or track.finite_count < 3 or other.finite_count < 3:
+            continue
+        ends = [float(np.median(one.tail.values[-3:])) * scale_of(one) for one in (other, track)]
+        return ends[0] - ends[1]
+    return None
+
+
+@fact("choices")
+def choices(case: Case) -> Fact[int]:
+    """Among how many answers the model chooses: from the configuration, or from the first loss and accuracy."""
+    if case.context.choices:
+        return Fact(case.context.choices, 0.95, (), "the configuration")
+    curve = objective(case).value
+    if curve is None or curve.track is None or not len(curve.points.values):
+        return Fact(None, why="the configuration does not say")
+    first = float(curve.points.values[0])
+    if not 0.6 < first < math.log(_MOST_CHOICES):
+        return Fact(None, why="the first loss is not that of a guess")
+    guess = round(math.exp(first))
+    if guess < 2 or abs(first - math.log(guess)) > _NEAR * math.log(guess):
+        return Fact(None, why="the first loss is not that of a guess")
+    # Any loss is near the logarithm of some number: an accuracy of one over it must agree.
+    for track in accuracies(case):
+        values = track.points(most=256).values
+        if len(values) and abs(float(values[0]) * scale_of(track) - 1 / guess) < 0.35 / guess:
+            return Fact(guess, 0.7, (curve.tag, track.tag), "the first loss and the first accuracy")
+    return Fact(None, why="the first loss is not that of a guess")
+
+
+def accuracies(case: Case) -> list[Track]:
+    """Validation and training accuracies; other scores have no known chance level."""
+    tracks = [*case.every("val.accuracy"), *case.every("train.accuracy")]
+    return [track for track in tracks if words_of(track.tag).rest & {"acc", "accuracy"}]
+
+
+def scale_of(track: Track) -> float:
+    """0.01 for an accuracy in per cent, else 1."""
+    return 0.01 if track.high > 1.5 else 1.0
+
+
+def never_improved(track: Track, *, evaluations: int) -> float | None:
+    """The level of an accuracy that is low and has not risen at any evaluation; None for any other."""
+    steps, values = track.points(most=256)
+    values = values * scale_of(track)
+    if len(values) < evaluations or track.low < 0:
+        return None
+    found = course(Points(steps, -values))
+    level = float(np.median(values))
+    if found is None or level > (_LOW if np.ptp(values) > 0 else _LOW_AND_CONSTANT):
+        return None
+    rose = found.gain > max(_RISE, 3 * found.error) or found.start - found.end > _RISE
+    # A first value far below the others: it rose before the second evaluation.
+    fast = level - float(values[0]) > 2 * _RISE
+    # One that was better before has fallen, which is another matter.
+    fell = float(values[:3].max()) > level + 2 * _RISE
+    return None if rose or fast or fell else level
+
+
+def at_chance(case: Case, track: Track) -> tuple[float, float] | None:
+    """(level in the second half, chance) if an accuracy never left chance; None if it did or if chance is unknown."""
+    values = track.points(most=256).values * scale_of(track)
+    known = next((n for name, n in KNOWN_CHOICES.items() if name in words_of(track.tag).rest), None)
+    among = known or choices(case).value
+    if not among or not 2 <= among <= 10_000 or len(values) < 4:
+        return None
+    level, chance = float(np.median(values[len(values) // 2 :])), 1.0 / among
+    slack = max(0.15 * chance, 2.5 * math.sqrt(chance * (1 - chance) / 2000))
+    return (level, chance) if level <= chance + slack else None

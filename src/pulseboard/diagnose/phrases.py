@@ -1,0 +1,36 @@
+"""Numbers as people write them, for summaries of findings."""
+
+from __future__ import annotations
+
+import math
+
+
+def number(value: float) -> str:
+    """Up to four significant digits: 0.3214, 2.31, 1.2e-05, 345,678."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "minus infinity"
+    if value != 0 and (abs(value) < 1e-3 or abs(value) >= 1e6):
+        return f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
+
+
+def percent(share: float) -> str:
+    """A share in per cent: 3.2 %, 45 %, more than 1000 %."""
+    value = 100 * share
+    if math.isinf(value) or value > 1000:
+        return "more than 1000 %"
+    return f"{value:.0f} %" if abs(value) >= 10 else f"{value:.2g} %"
+
+
+def times(ratio: float) -> str:
+    """A ratio: 2.3x, 45x, more than 1000x."""
+    if math.isinf(ratio) or ratio > 1000:
+        return "more than 1000x"
+    return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.2g}x"
+
+
+def count(n: int, one: str, many: str = "") -> str:
+    """`1 evaluation`, `5 evaluations`."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -1,1 +1,0 @@
-"""The tests that detectors share: each one question about one or two series."""

@@ -1,0 +1,1 @@
+"""Statistics that detectors share; each answers one question about one or two series."""

@@ -1,0 +1,125 @@
+"""The course of a curve that should fall: its start, its best, where it is now, and its noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pulseboard.diagnose.stats.noise import noise_scale
+from pulseboard.diagnose.track import Points
+
+Floats = NDArray[np.float64]
+
+LEAST_POINTS = 4
+# Below this many points every point counts; from here on medians of neighbors do.
+_FEW_POINTS = 12
+_MOST_WIDTH = 31
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A falling curve in a few numbers. Levels are medians of neighboring points."""
+
+    points: int
+    start: float
+    best: float
+    best_step: int
+    best_at: int  # the index of the best point
+    end: float
+    noise: float  # standard deviation of single points around the course
+    width: int  # points per median
+    stays_up: float  # the lowest level of the last part, above the best
+
+    def __str__(self) -> str:
+        return f"from {self.start:.4g} to {self.end:.4g}, best {self.best:.4g} at step {self.best_step}"
+
+    @property
+    def gain(self) -> float:
+        """How far it has come down at best."""
+        return max(0.0, self.start - self.best)
+
+    @property
+    def rise(self) -> float:
+        """How far it is above its best now."""
+        return max(0.0, self.end - self.best)
+
+    @property
+    def rise_share(self) -> float:
+        """The rise as a share of the best level."""
+        return self.rise / abs(self.best) if self.best else (math.inf if self.rise else 0.0)
+
+    @property
+    def lost_share(self) -> float:
+        """The rise as a share of what had been gained; infinite if nothing had been."""
+        return self.rise / self.gain if self.gain > 0 else (math.inf if self.rise else 0.0)
+
+    @property
+    def points_since_best(self) -> int:
+        """How many points came after the best."""
+        return self.points - 1 - self.best_at
+
+    @property
+    def surprise(self) -> float:
+        """The rise in standard errors of the two medians that are compared."""
+        return self.rise / self.error
+
+    @property
+    def fall_surprise(self) -> float:
+        """The fall from the start to the end in standard errors; below 0 if it rose."""
+        return (self.start - self.end) / self.error
+
+    @property
+    def error(self) -> float:
+        """The standard error of the difference of two levels."""
+        tiny = 1e-12 + 1e-9 * max(abs(self.start), abs(self.best))
+        return max(self.noise, tiny) * math.sqrt(2.0 / max(1.0, 0.6 * self.width))
+
+
+def course(points: Points) -> Course | None:
+    """The course of a curve; None for fewer than four points."""
+    steps, values = points
+    n = len(values)
+    if n < LEAST_POINTS:
+        return None
+    width = 1 if n < _FEW_POINTS else 3 if n < 40 else min(_MOST_WIDTH, n // 16 | 1)
+    level = centered_median(values, width)
+    noise = min(noise_scale(values), _bend_scale(values))
+    if width > 1:
+        noise = max(noise, 1.4826 * float(np.median(np.abs(values - level))))
+    best_at = int(np.argmin(level))
+    last = max(2, n // 8)
+    return Course(
+        points=n,
+        # Of the first points only: many losses do most of their fall within a few.
+        start=float(values[0]) if width == 1 else float(np.median(values[:3])),
+        best=float(level[best_at]),
+        best_step=int(steps[best_at]),
+        best_at=best_at,
+        end=float(np.median(values[-max(1, width) :])),
+        noise=noise,
+        width=width,
+        stays_up=float(level[-last:].min() - level[best_at]) if n - 1 - best_at >= last else 0.0,
+    )
+
+
+def _bend_scale(values: Floats) -> float:
+    """The standard deviation of the noise from second differences: neither a slope nor a bend counts as noise."""
+    bends = values[2:] - 2 * values[1:-1] + values[:-2]
+    spread = 1.4826 * float(np.median(np.abs(bends - np.median(bends)))) if len(bends) > 4 else float(np.std(bends))
+    return spread / math.sqrt(6.0) if spread > 0 else math.inf
+
+
+def centered_median(values: Floats, width: int) -> Floats:
+    """The median of `width` points around each point; fewer at the edges."""
+    n, half = len(values), width // 2
+    if half == 0 or n == 0:
+        return values
+    if n <= width:
+        return np.array([np.median(values[max(0, i - half) : i + half + 1]) for i in range(n)])
+    inner = np.median(np.lib.stride_tricks.sliding_window_view(values, width), axis=1)
+    first = [np.median(values[: i + half + 1]) for i in range(half)]
+    last = [np.median(values[i - half :]) for i in range(n - half, n)]
+    return np.concatenate([first, inner, last])

@@ -1,0 +1,1 @@
+"""math: array operations that work on torch tensors and NumPy arrays alike."""

@@ -1,0 +1,129 @@
+/* Encoding: scalars packed into one Event, framed with both checksums, written at a known offset. */
+#define _GNU_SOURCE
+#include "encode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "crc32c.h"
+
+static int reserve(pb_buffer *b, size_t more) {
+    if (b->cap - b->n >= more) return 1;
+    size_t cap = b->cap ? b->cap : 4096;
+    while (cap - b->n < more) cap *= 2;
+    uint8_t *bytes = realloc(b->bytes, cap);
+    if (!bytes) return 0;
+    b->bytes = bytes;
+    b->cap = cap;
+    return 1;
+}
+
+void pb_buffer_free(pb_buffer *b) {
+    free(b->bytes);
+    *b = (pb_buffer){0};
+}
+
+static inline size_t put_varint(uint8_t *to, uint64_t v) {
+    size_t n = 0;
+    for (; v >= 0x80; v >>= 7) to[n++] = (uint8_t)(v | 0x80);
+    to[n++] = (uint8_t)v;
+    return n;
+}
+
+static inline size_t varint_size(uint64_t v) {
+    size_t n = 1;
+    for (; v >= 0x80; v >>= 7) n++;
+    return n;
+}
+
+enum { FRAME_HEAD = 12, MAX_EVENT_HEAD = 9 + 11 + 11, FRONT = FRAME_HEAD + MAX_EVENT_HEAD };
+
+/* The size of the event's head depends on the total size of its values, so leave room for the longest. */
+int pb_scalars_begin(pb_buffer *b, int64_t step, double wall) {
+    if (!reserve(b, FRONT)) return 0;
+    b->record_start = b->n;
+    b->step = step;
+    b->wall = wall;
+    b->n += FRONT;
+    return 1;
+}
+
+int pb_scalars_add(pb_buffer *b, const char *tag, size_t tag_len, float value) {
+    size_t inner = 1 + varint_size(tag_len) + tag_len + 5;
+    if (tag_len > 1u << 20 || !reserve(b, 1 + 10 + inner)) return 0;
+    uint8_t *p = b->bytes + b->n;
+    *p++ = 0x0a; /* value */
+    p += put_varint(p, inner);
+    *p++ = 0x0a; /* tag */
+    p += put_varint(p, tag_len);
+    memcpy(p, tag, tag_len);
+    p += tag_len;
+    *p++ = 0x15; /* simple_value */
+    memcpy(p, &value, 4);
+    b->n = (size_t)(p + 4 - b->bytes);
+    return 1;
+}
+
+static int close_frame(pb_buffer *b) {
+    if (!reserve(b, 4)) return 0;
+    uint8_t *frame = b->bytes + b->record_start;
+    uint64_t length = b->n - b->record_start - FRAME_HEAD;
+    uint32_t head = pb_length_crc(length), tail = pb_crc32c_mask(pb_crc32c(frame + FRAME_HEAD, length));
+    memcpy(frame, &length, 8);
+    memcpy(frame + 8, &head, 4);
+    memcpy(b->bytes + b->n, &tail, 4);
+    b->n += 4;
+    return 1;
+}
+
+int pb_scalars_end(pb_buffer *b) {
+    uint8_t head[MAX_EVENT_HEAD], *p = head, *values = b->bytes + b->record_start + FRONT;
+    size_t size = b->n - b->record_start - FRONT;
+    *p++ = 0x09; /* wall_time */
+    memcpy(p, &b->wall, 8);
+    p += 8;
+    if (b->step) { /* proto3 omits a zero */
+        *p++ = 0x10;
+        p += put_varint(p, (uint64_t)b->step);
+    }
+    *p++ = 0x2a; /* summary */
+    p += put_varint(p, size);
+    size_t head_size = (size_t)(p - head);
+    uint8_t *event = b->bytes + b->record_start + FRAME_HEAD;
+    memmove(event + head_size, values, size);
+    memcpy(event, head, head_size);
+    b->n = b->record_start + FRAME_HEAD + head_size + size;
+    return close_frame(b);
+}
+
+int pb_bytes_add(pb_buffer *b, const uint8_t *bytes, size_t n) {
+    if (!reserve(b, n)) return 0;
+    memcpy(b->bytes + b->n, bytes, n);
+    b->n += n;
+    return 1;
+}
+
+int pb_record_add(pb_buffer *b, const uint8_t *payload, size_t n) {
+    if (!reserve(b, FRAME_HEAD + n + 4)) return 0;
+    b->record_start = b->n;
+    memcpy(b->bytes + b->n + FRAME_HEAD, payload, n);
+    b->n += FRAME_HEAD + n;
+    return close_frame(b);
+}
+
+int pb_buffer_write(pb_buffer *b, int fd, uint64_t *offset) {
+    size_t done = 0;
+    while (done < b->n) {
+        ssize_t k = pwrite(fd, b->bytes + done, b->n - done, (off_t)(*offset + done));
+        if (k < 0 && errno == EINTR) continue;
+        /* The file may now end in half a record. *offset has not moved, so the next try overwrites it. */
+        if (k < 0) return errno;
+        if (!k) return EIO;
+        done += (size_t)k;
+    }
+    *offset += b->n;
+    b->n = 0;
+    return 0;
+}

@@ -1,0 +1,153 @@
+/* Files to logs: read in pieces, not mapped, so that a file truncated while it is read is an ordinary
+ * short read and not a SIGBUS (docs/design/reading.md). */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "events.h"
+#include "read_at.h"
+
+/* 256 KiB: stays in the L2 cache between the copy and the parse. */
+enum { PIECE = 256 << 10 };
+
+static int64_t mtime_ns(const struct stat *st) {
+#ifdef __APPLE__
+    return (int64_t)st->st_mtimespec.tv_sec * 1000000000 + st->st_mtimespec.tv_nsec;
+#else
+    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+#endif
+}
+
+static int reserve(pb_scratch *s, size_t n) {
+    if (s->cap >= n) return 1;
+    uint8_t *bytes = realloc(s->bytes, n);
+    if (!bytes) return 0;
+    s->bytes = bytes;
+    s->cap = n;
+    return 1;
+}
+
+static int rewritten(const pb_log *log, int fd, const struct stat *st) {
+    if (!log->offset) return 0;
+    if (log->dev != st->st_dev || log->ino != st->st_ino || (uint64_t)st->st_size < log->offset) return 1;
+    uint8_t now[sizeof log->first_bytes];
+    uint32_t first = log->first_bytes_n, last = log->last_bytes_n;
+    return pb_read_at(fd, now, last, log->offset - last) != (ssize_t)last || memcmp(now, log->last_bytes, last) != 0 ||
+           pb_read_at(fd, now, first, 0) != (ssize_t)first || memcmp(now, log->first_bytes, first) != 0;
+}
+
+static void read_new(pb_log *log, int fd, uint64_t size, pb_scratch *scratch) {
+    size_t kept = 0; /* bytes in scratch that start at log->offset in the file */
+    uint64_t want = 0;
+    int from_start = log->offset == 0;
+    if (log->offset == size) {
+        log->end = PB_END_CLEAN;
+        return;
+    }
+    for (;;) {
+        uint64_t left = size - log->offset - kept;
+        if (!left) break;
+        size_t room = want > PIECE ? want : PIECE;
+        if (room < kept + 1) room = kept + PIECE;
+        /* A record longer than the rest of the file is a torn tail, and must not cost memory. */
+        if (want > size - log->offset) break;
+        if (!reserve(scratch, room)) {
+            log->end = PB_END_NO_MEMORY;
+            break;
+        }
+        size_t count = room - kept;
+        if (count > left) count = (size_t)left;
+        ssize_t got = pb_read_at(fd, scratch->bytes + kept, count, log->offset + kept);
+        if (got < 0) {
+            log->end = PB_END_ERRNO;
+            log->error = errno;
+            break;
+        }
+        if (!got) break; /* truncated while it was read: the next load will notice */
+        kept += (size_t)got;
+        pthread_mutex_lock(&log->lock);
+        log->pool = &scratch->pool;
+        size_t consumed = pb_feed(log, scratch->bytes, kept, &want);
+        log->pool = NULL;
+        pthread_mutex_unlock(&log->lock);
+        if (log->end > PB_END_TORN) break;
+        kept -= consumed;
+        memmove(scratch->bytes, scratch->bytes + consumed, kept);
+    }
+    if (from_start) {
+        pthread_mutex_lock(&log->lock);
+        log->pool = &scratch->pool;
+        pb_log_trim(log);
+        log->pool = NULL;
+        pthread_mutex_unlock(&log->lock);
+    }
+}
+
+void pb_scratch_free(pb_scratch *scratch) {
+    free(scratch->bytes);
+    pb_pool_free(&scratch->pool);
+}
+
+/* The caller holds log->loading. */
+static void load(pb_log *log, const char *path, pb_scratch *scratch) {
+    struct stat st;
+    log->error = 0;
+    /* O_NONBLOCK: a pipe with this name must not block us. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &st)) {
+        log->end = PB_END_ERRNO;
+        log->error = errno;
+        if (fd >= 0) close(fd);
+        return;
+    }
+    if (!S_ISREG(st.st_mode)) log->end = PB_END_NOT_A_FILE;
+    else {
+        if (rewritten(log, fd, &st)) {
+            pthread_mutex_lock(&log->lock);
+            pb_log_reset(log, log->version_at_start, log->most_recent_at_start);
+            pthread_mutex_unlock(&log->lock);
+        }
+        log->dev = st.st_dev;
+        log->ino = st.st_ino;
+        log->size = (uint64_t)st.st_size;
+        log->mtime_ns = mtime_ns(&st);
+        read_new(log, fd, log->size, scratch);
+    }
+    close(fd);
+}
+
+void pb_load(pb_log *log, const char *path, pb_scratch *scratch) {
+    pthread_mutex_lock(&log->loading);
+    load(log, path, scratch);
+    pthread_mutex_unlock(&log->loading);
+}
+
+void pb_reload(pb_log *log, const char *path, uint64_t generation, pb_scratch *scratch) {
+    pthread_mutex_lock(&log->loading);
+    if (log->generation == generation) {
+        pthread_mutex_lock(&log->lock);
+        pb_log_reset(log, log->version_at_start, log->most_recent_at_start);
+        pthread_mutex_unlock(&log->lock);
+        load(log, path, scratch);
+    }
+    pthread_mutex_unlock(&log->loading);
+}
+
+void pb_batch_work(pb_batch *batch) {
+    pb_scratch scratch = {0};
+    for (;;) {
+        if (__atomic_load_n(&batch->cancelled, __ATOMIC_RELAXED)) break;
+        size_t i = __atomic_fetch_add(&batch->cursor, 1, __ATOMIC_RELAXED);
+        if (i >= batch->n) break;
+        pb_load(batch->logs[i], batch->paths[i], &scratch);
+        __atomic_fetch_add(&batch->done, 1, __ATOMIC_RELAXED);
+        if (scratch.cap > 16u << 20) { /* do not keep the memory of one giant record */
+            free(scratch.bytes);
+            scratch.bytes = NULL;
+            scratch.cap = 0;
+        }
+    }
+    pb_scratch_free(&scratch);
+}

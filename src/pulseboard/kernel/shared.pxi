@@ -1,0 +1,55 @@
+"""Part of reader.pyx: columns as buffers."""
+
+
+cdef class Shared:
+    """Numbers of a column, as a read-only buffer. They stay as they are, whatever happens to the log."""
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, self.items, self.n * 8, 1, flags)
+
+    def __dealloc__(self):
+        pb_memory_release(self.owner)
+
+
+cdef Shared shared(pb_memory *owner, void *items, uint64_t n):
+    """Takes over one use of the memory."""
+    cdef Shared out = Shared.__new__(Shared)
+    out.owner, out.items, out.n = owner, items, n
+    return out
+
+
+cdef tuple shared_points(pb_column *c):
+    """(steps, wall times, values) of a column that is in memory. The caller holds the lock."""
+    cdef pb_memory *owner = pb_points_share(c)
+    if owner is NULL:
+        if c.n:
+            raise MemoryError("no memory for arrays")
+        return b"", b"", b""
+    pb_memory_use(owner)
+    pb_memory_use(owner)
+    return shared(owner, c.steps, c.n), shared(owner, c.walls, c.n), shared(owner, c.values, c.n)
+
+
+cdef tuple copied_points(pb_column *c, uint64_t start):
+    """The same from point `start` on, copied."""
+    cdef uint64_t n = c.n - start if start < c.n else 0
+    step = PyByteArray_FromStringAndSize(NULL, n * 8)
+    wall = PyByteArray_FromStringAndSize(NULL, n * 8)
+    value = PyByteArray_FromStringAndSize(NULL, n * 8)
+    if n:
+        pb_copy_points(c, start - c.stored_n, <int64_t *>PyByteArray_AS_STRING(step),
+                       <double *>PyByteArray_AS_STRING(wall), <double *>PyByteArray_AS_STRING(value))
+    return step, wall, value
+
+
+cdef tuple copied_spans(pb_column *c):
+    """(steps, wall times, offsets, lengths, fields), copied."""
+    step = PyByteArray_FromStringAndSize(NULL, c.n * 8)
+    wall = PyByteArray_FromStringAndSize(NULL, c.n * 8)
+    offset = PyByteArray_FromStringAndSize(NULL, c.n * 8)
+    length = PyByteArray_FromStringAndSize(NULL, c.n * 4)
+    field = PyByteArray_FromStringAndSize(NULL, c.n * 4)
+    pb_copy_spans(c, <int64_t *>PyByteArray_AS_STRING(step), <double *>PyByteArray_AS_STRING(wall),
+                  <uint64_t *>PyByteArray_AS_STRING(offset), <uint32_t *>PyByteArray_AS_STRING(length),
+                  <uint32_t *>PyByteArray_AS_STRING(field))
+    return step, wall, offset, length, field

@@ -1,0 +1,6 @@
+"""Types of packed tag tables; tag_table.pyx has the documentation."""
+
+from pulseboard.kernel.reader import EventLog
+
+def pack_tags(log: EventLog) -> bytes: ...
+def unpack_tags(table: bytes) -> list[tuple[str, str | None, int, bool]]: ...

@@ -1,0 +1,1 @@
+"""rl: the files of reinforcement learning libraries."""

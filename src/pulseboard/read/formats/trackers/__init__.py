@@ -1,0 +1,1 @@
+"""trackers: the files of experiment trackers."""

@@ -1,0 +1,1 @@
+"""joining: one training that was logged several times becomes one run."""

@@ -1,0 +1,302 @@
+"""A table of numbers from text lines: the compiled scanner finds the numbers, a function names them once per shape."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pulseboard.kernel import lines as kernel
+from pulseboard.read.axis.build import Column
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAX_SHAPES = kernel.MAX_SHAPES
+# Chunks of at least this size are worth a second thread.
+_MIN_SPLIT_BYTES = 1 << 20
+
+TIME, UTC = "(local time)", "(utc time)"
+"""The columns of dates in the lines of a log, in seconds since 1970. Local times are as if they were UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A number in a line: what stands before it since the number before, its text, and its value.
+
+    In delimited lines every cell is a token, also those that hold no number.
+    """
+
+    before: str
+    text: str
+    after: str  # up to the next number, or to the end of the line
+    value: float
+    kind: int  # NUMBER, TIME, UTC, EMPTY or WORD of the kernel
+
+    @property
+    def time_column(self) -> str:
+        """The column for a date: of wall times, or of local times that were read as if they were UTC."""
+        return UTC if self.kind == kernel.UTC else TIME
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it is a date and time of day."""
+        return self.kind in (kernel.TIME, kernel.UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class LinePlan:
+    """What the numbers of lines of one shape are."""
+
+    columns: tuple[tuple[int, str, float], ...]  # place among the tokens, column, factor
+    new_row: bool = True  # false: the line adds to the row of the line before
+
+
+@dataclass(slots=True)
+class PlanUse:
+    """A plan, and the lines it was used for."""
+
+    plan: LinePlan
+    places: tuple[int, ...]  # of the plan's columns, among the tokens that have values
+    count: int = 0
+    first_line: int = 0  # from 1
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The state of a table."""
+
+    columns: dict[str, Column]
+    row_count: int
+    uses: list[PlanUse]
+
+
+Classify = Callable[[str, list[Token]], LinePlan | None]
+"""Names the numbers of a line, for it and all lines of its shape. None: lines of that shape are left out."""
+
+
+class LineTable:
+    """Columns that grow as lines are fed. A large chunk is split between two threads if `threads` is 2.
+
+    With threads, classify must not depend on the order of the lines.
+    """
+
+    def __init__(
+        self,
+        classify: Classify,
+        *,
+        mode: int = kernel.TEXT,
+        delimiter: str = ",",
+        decimal_comma: bool = False,
+        threads: int = 1,
+    ) -> None:
+        self.row_count = 0
+        self.line_count = 0
+        self.uses: list[PlanUse] = []
+        self._classify = classify
+        self._mode = mode
+        self._new_scanner = functools.partial(
+            kernel.LineScanner, mode, delimiter=delimiter, decimal_comma=decimal_comma
+        )
+        self._scanners = [self._new_scanner() for _ in range(threads)]
+        self._lock = threading.Lock()
+        self._ids: dict[int, int] = {}  # by the hash of a shape: the place of its plan in `uses`
+        self._pieces: dict[str, list[tuple[NDArray[np.int64], NDArray[np.float64]]]] = {}
+
+    def feed(self, data: bytes, *, last: bool = False) -> int:
+        """Take complete lines; returns the bytes used. With `last`, an unfinished line counts."""
+        # A quoted cell may span lines.
+        is_splittable = self._mode != kernel.DELIMITED or b'"' not in data
+        if len(self._scanners) > 1 and len(data) >= _MIN_SPLIT_BYTES and is_splittable:
+            middle = data.rfind(b"\n", 0, len(data) // 2) + 1
+            if middle:
+                return self._feed_halves(data, middle, last=last)
+        used = self._scan(self._scanners[0], data, 0, last=last)
+        self._collect(self._scanners[0])
+        return used
+
+    def _feed_halves(self, data: bytes, middle: int, *, last: bool) -> int:
+        first, second = self._scanners
+        used = [0]
+
+        def scan_second() -> None:
+            used[0] = self._scan(second, data, middle, last=last)
+
+        thread = threading.Thread(target=scan_second)
+        thread.start()
+        try:
+            self._scan(first, memoryview(data)[:middle], 0, last=False)
+        finally:
+            thread.join()
+        self._collect(first)
+        self._collect(second)
+        return used[0]
+
+    def _scan(self, scanner: kernel.LineScanner, data: bytes | memoryview, at: int, *, last: bool) -> int:
+        while True:
+            at, shape = scanner.feed(data, at, last=last)
+            if shape is None:
+                return at
+            with self._lock:
+                scanner.learn(shape[0], self._plan_for(shape))
+
+    def _plan_for(self, shape: kernel.Shape) -> int:
+        hash, line, spans = shape
+        known = self._ids.get(hash)
+        if known is not None:
+            return known
+        if self.is_full:
+            return kernel.IGNORED
+        self._ids[hash] = kernel.IGNORED
+        plan = self._classify(*described(line, spans))
+        if plan is None:
+            return kernel.IGNORED
+        values = np.cumsum([0] + [type <= kernel.UTC for _, _, type, _ in spans])
+        self.uses.append(PlanUse(plan, tuple(int(values[place]) for place, _, _ in plan.columns)))
+        self._ids[hash] = len(self.uses) - 1
+        return self._ids[hash]
+
+    def _collect(self, scanner: kernel.LineScanner) -> None:
+        """Sort the rows that a scanner kept into columns."""
+        base, self.line_count = self.line_count, self.line_count + scanner.lines
+        lines, shapes, starts, values = scanner.take()
+        ids = np.frombuffer(shapes, np.int32)
+        if not len(ids):
+            return
+        numbers = np.frombuffer(values, np.float64)
+        rows = self._rows(ids)
+        if (ids == ids[0]).all():  # as in most tables
+            use = self._used(int(ids[0]), len(ids), base, lines, 0)
+            self._add(use, rows, numbers.reshape(len(ids), -1) if len(numbers) else None)
+            return
+        begin = np.frombuffer(starts, np.uint64).astype(np.int64)
+        found, firsts, counts = np.unique(ids, return_index=True, return_counts=True)
+        for id, first, count in zip(found.tolist(), firsts.tolist(), counts.tolist(), strict=True):
+            use = self._used(id, count, base, lines, first)
+            chosen = np.flatnonzero(ids == id)
+            width = max(use.places, default=-1) + 1
+            self._add(use, rows[chosen], numbers[begin[chosen][:, None] + np.arange(width)] if width else None)
+
+    def _rows(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The row of each line that was kept."""
+        if all(use.plan.new_row for use in self.uses):
+            rows = np.arange(self.row_count, self.row_count + len(ids), dtype=np.int64)
+        else:
+            new = np.array([use.plan.new_row for use in self.uses], np.bool_)[ids]
+            new[0] |= self.row_count == 0
+            rows = self.row_count - 1 + np.cumsum(new, dtype=np.int64)
+        self.row_count = int(rows[-1]) + 1
+        return rows
+
+    def _used(self, id: int, count: int, base: int, lines: bytearray, first: int) -> PlanUse:
+        use = self.uses[id]
+        if not use.count:
+            use.first_line = base + int(np.frombuffer(lines, np.int64)[first]) + 1
+        use.count += count
+        return use
+
+    def _add(self, use: PlanUse, rows: NDArray[np.int64], numbers: NDArray[np.float64] | None) -> None:
+        if numbers is None:
+            return
+        for (_, name, factor), place in zip(use.plan.columns, use.places, strict=True):
+            values = numbers[:, place]
+            self._pieces.setdefault(name, []).append((rows, values.copy() if factor == 1.0 else values * factor))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether lines of new shapes are left out: there are too many shapes."""
+        return len(self._ids) >= MAX_SHAPES
+
+    def columns(self) -> dict[str, Column]:
+        """Every column, its numbers in the order of the rows. Of several in one row the last counts."""
+        out: dict[str, Column] = {}
+        joined: dict[tuple[int, ...], tuple[NDArray[np.int64], bool]] = {}  # columns of one shape share their rows
+        for name, pieces in self._pieces.items():
+            key = tuple(id(rows) for rows, _ in pieces)
+            if key not in joined:
+                rows = np.concatenate([rows for rows, _ in pieces]) if len(pieces) > 1 else pieces[0][0]
+                joined[key] = (rows, bool((rows[1:] > rows[:-1]).all()))
+            rows, is_sorted = joined[key]
+            values = np.concatenate([values for _, values in pieces]) if len(pieces) > 1 else pieces[0][1]
+            if not is_sorted:
+                order = np.argsort(rows, kind="stable")
+                rows, values = rows[order], values[order]
+                last = np.append(rows[1:] != rows[:-1], True)
+                rows, values = rows[last], values[last]
+            out[name] = Column(rows, values)
+        self._pieces = {name: [(column.rows, column.values)] for name, column in out.items()}
+        return out
+
+    def rows(self, unfinished: bytes = b"") -> Rows:
+        """The table, as it would be if `unfinished` were fed as its last line. The table itself stays as it is."""
+        for i in range(len(self._scanners)):  # which keep their memory; the shapes are known
+            self._scanners[i] = self._new_scanner()
+        columns = self.columns()
+        if not unfinished:
+            return Rows(columns, self.row_count, self.uses)
+        line = _LastLine(self)
+        line.feed(unfinished, last=True)
+        for name, column in line.columns().items():
+            before = columns.get(name)
+            columns[name] = column if before is None else _with_last(before, column)
+        return Rows(columns, line.row_count, line.all_uses())
+
+
+class _LastLine(LineTable):
+    """A line after those of a table, and what it would add to them."""
+
+    def __init__(self, table: LineTable) -> None:
+        super().__init__(table._classify, mode=table._mode)
+        self.row_count, self.line_count = table.row_count, table.line_count
+        self._table = table
+        self._scanners = [table._new_scanner()]
+        self._known: dict[int, int] = {}  # the place of a use here -> its place in the table
+
+    def _plan_for(self, shape: kernel.Shape) -> int:
+        known = self._table._ids.get(shape[0])
+        if known is None:
+            is_full = len(self._table._ids) + len(self._ids) >= MAX_SHAPES
+            return kernel.IGNORED if is_full else super()._plan_for(shape)
+        if known == kernel.IGNORED or shape[0] in self._ids:
+            return self._ids.get(shape[0], known)
+        use = self._table.uses[known]
+        self._ids[shape[0]] = len(self.uses)
+        self._known[len(self.uses)] = known
+        self.uses.append(PlanUse(use.plan, use.places))
+        return self._ids[shape[0]]
+
+    def all_uses(self) -> list[PlanUse]:
+        """Those of the table and of the line."""
+        out = [*self._table.uses]
+        for place, use in enumerate(self.uses):
+            known = self._known.get(place)
+            if known is None:
+                out.append(use)
+            else:
+                out[known] = replace(out[known], count=out[known].count + use.count)
+        return out
+
+
+def _with_last(column: Column, last: Column) -> Column:
+    """A column and what a last line adds: new rows, or other values for the last row."""
+    kept = len(column.rows) - int(len(column.rows) > 0 and column.rows[-1] == last.rows[0])
+    return Column(np.concatenate([column.rows[:kept], last.rows]), np.concatenate([column.values[:kept], last.values]))
+
+
+def described(line: bytes, spans: list[tuple[int, int, int, float]]) -> tuple[str, list[Token]]:
+    """A line as text, and its numbers."""
+    tokens: list[Token] = []
+    end = 0
+    for i, (start, stop, kind, value) in enumerate(spans):
+        following = spans[i + 1][0] if i + 1 < len(spans) else len(line)
+        tokens.append(Token(_text(line[end:start]), _text(line[start:stop]), _text(line[stop:following]), value, kind))
+        end = stop
+    return _text(line), tokens
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

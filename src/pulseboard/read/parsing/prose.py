@@ -1,0 +1,26 @@
+"""Lines with named numbers that are not a log: source code, settings, error messages, text that a model generated."""
+
+from __future__ import annotations
+
+import re
+
+_BEGINNINGS = ('File "', "Traceback", "args", "Args:")
+# f"loss:{loss:.4f}" or "loss: %.4f": a program that was printed.
+_FORMAT = re.compile(r"\{[^{}]*:[^{}\s]{0,8}\.?\d+[a-z%]\}|%\.?\d*[df]\b")
+# 2024-05-01 10:00:00 ERROR ... | Error Number: 0
+_ERROR = re.compile(r"^\W*(?:ERROR|CRITICAL|FATAL)\b|^[\d\s,.:\-T\[\]()|/]+\b(?:ERROR|CRITICAL|FATAL)\b")
+# Configs: {'model': {'name': 'RCAN', 'depth': 3}}
+_SETTINGS = re.compile(r"[:=]\s*\{\s*['\"]\w")
+# **Final answer: 42** of a language model.
+_BOLD = re.compile(r"(?<![*\w])\*\*[^*\s][^*]*\*\*(?!\*)")
+
+
+def is_prose(line: str) -> bool:
+    """Whether the numbers of a line are neither counts nor metrics."""
+    return (
+        line.lstrip().startswith(_BEGINNINGS)
+        or "Namespace(" in line
+        or bool(_ERROR.match(line))
+        or bool(("{" in line or "%" in line) and (_FORMAT.search(line) or _SETTINGS.search(line)))
+        or bool("**" in line and _BOLD.search(line))
+    )

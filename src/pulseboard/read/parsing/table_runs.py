@@ -1,0 +1,147 @@
+"""From a table of numbers to runs: the axis, the wall times, and a series for every column that measures something."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pulseboard.core.axes import Tag
+from pulseboard.core.note import Note
+from pulseboard.core.plural import plural
+from pulseboard.core.series import Series
+from pulseboard.read.axis.build import Axis, Column, build_axis
+from pulseboard.read.axis.names import TOTAL, is_counter
+from pulseboard.read.format import RunData
+from pulseboard.read.parsing.line_table import TIME, UTC
+from pulseboard.read.run import Restart
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+TIME_NAMES = ("_timestamp", "wall_time", "wall time", "timestamp", "time", "datetime", "date", "created_at")
+"""Names of columns that may hold wall times, in lower case. The first of them that does is used."""
+
+# 16 and 158 years after 1970; durations and counters are hardly ever this large.
+_MIN_WALL_TIME, _MAX_WALL_TIME = 5e8, 5e9
+# In a table of this many rows, a number that occurs once is a setting.
+_MANY_ROWS = 200
+_MAX_PARTS_NAMED = 5
+
+
+def runs_of_table(
+    columns: Mapping[str, Column],
+    row_count: int,
+    *,
+    path: str,
+    notes: Collection[Note] = (),
+    config: Mapping[str, Any] | None = None,
+    axis: Axis | None = None,
+    leave_out: Collection[str] = (),
+    how: str = "",
+) -> Iterator[RunData]:
+    """The runs in a table: one, or one for every training that was appended to the same file.
+
+    `axis` is given if the format defines its steps. `leave_out` names columns that are not metrics. `how` says how the
+    table was read, for formats that are guessed.
+    """
+    numbers = {name: column for name, column in columns.items() if name not in (TIME, UTC)}
+    axis = build_axis(numbers, row_count) if axis is None else axis
+    time_name, wall_times = _wall_times(columns, row_count)
+    skipped = {*_counts_of(axis), time_name, *leave_out}
+    metrics = {
+        name: column
+        for name, column in numbers.items()
+        if name not in skipped
+        and not (name.endswith(TOTAL) and is_counter(name))
+        and not (row_count > _MANY_ROWS and len(column.rows) == 1)
+    }
+    info = replace(axis.info, note=" ".join(filter(None, [how, axis.note])))
+    restarts, part_count = axis.restarts, axis.restarts.part_count
+    for part in range(part_count):
+        chosen = None if part_count == 1 else restarts.parts == part
+        series = dict(_series(metrics, axis, wall_times, chosen))
+        resumed = [row for row in restarts.resumed_at if restarts.parts[row] == part]
+        yield RunData(
+            series,
+            name="" if part == 0 else f"part {part + 1}",
+            config=dict(config or {}),
+            notes=[*(notes if part == 0 else ()), *_notes_on(part, part_count, len(resumed), path)],
+            axis=info,
+            restarts=[Restart(int(axis.steps[row]), float(wall_times[row])) for row in resumed],
+        )
+
+
+def _counts_of(axis: Axis) -> tuple[str, ...]:
+    """The columns that hold nothing but the steps. An epoch with iterations in it is still a metric."""
+    return axis.columns[1:] if axis.kind == "epoch x iteration" else axis.columns
+
+
+def _series(
+    metrics: Mapping[str, Column], axis: Axis, wall_times: NDArray[np.float64], chosen: NDArray[np.bool_] | None
+) -> Iterator[tuple[Tag, Series]]:
+    for name, column in metrics.items():
+        rows, values = column.rows, column.values
+        if chosen is None and len(rows) == len(axis.steps):  # a value in every row
+            yield name, Series(name, axis.steps, wall_times, values, axis.restarts.orphaned)
+            continue
+        if chosen is not None:
+            kept = chosen[rows]
+            rows, values = rows[kept], values[kept]
+        if len(rows):
+            yield name, Series(name, axis.steps[rows], wall_times[rows], values, axis.restarts.orphaned[rows])
+
+
+def _notes_on(part: int, part_count: int, resumed: int, path: str) -> Iterator[Note]:
+    if part_count > 1 and part < _MAX_PARTS_NAMED:
+        which = f"The file holds {part_count} trainings, one after the other: its steps begin again."
+        yield Note("info", f"{which} This is number {part + 1}.", path)
+    if resumed:
+        what = f"The training was resumed from an earlier step {plural(resumed, 'time')}."
+        yield Note("info", f"{what} Points that were logged again are marked as orphaned.", path)
+
+
+# ---- wall times
+
+
+def _wall_times(columns: Mapping[str, Column], row_count: int) -> tuple[str | None, NDArray[np.float64]]:
+    """The column that holds the wall times, if there is one, and the wall time of each row."""
+    wall_times = np.full(row_count, np.nan)
+    by_lower_case = {name.lower().strip(): name for name in columns}
+    for name in (by_lower_case[name] for name in TIME_NAMES if name in by_lower_case):
+        column = columns[name]
+        secs = column.values
+        if not len(secs) or not secs[0] > _MIN_WALL_TIME:
+            continue
+        if np.median(secs) > 1e3 * _MIN_WALL_TIME:  # milliseconds
+            secs = secs / 1e3
+        if ((secs > _MIN_WALL_TIME) & (secs < _MAX_WALL_TIME)).all():
+            wall_times[column.rows] = secs
+            return name, wall_times
+    if TIME in columns:
+        wall_times[columns[TIME].rows] = from_local(columns[TIME].values)
+    if UTC in columns:
+        wall_times[columns[UTC].rows] = columns[UTC].values
+    return None, wall_times
+
+
+def from_local(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Wall times from dates in local time that were read as if they were UTC."""
+    hours, place = np.unique(np.floor(values / 3600), return_inverse=True)
+    offsets = np.array([_offset(int(hour)) for hour in hours.tolist()], np.float64)
+    shifted: NDArray[np.float64] = values - offsets[place]
+    return shifted
+
+
+@functools.lru_cache(maxsize=4096)
+def _offset(hour: int) -> float:
+    """Local time minus UTC at a local hour, in seconds."""
+    local = time.gmtime(hour * 3600)
+    try:
+        return hour * 3600 - time.mktime((*local[:6], local[6], local[7], -1))
+    except (OverflowError, ValueError):
+        return 0.0

@@ -1,0 +1,1 @@
+"""compat: the recording APIs of other tools: torch's SummaryWriter and FileWriter, and TrainingRunLogger."""

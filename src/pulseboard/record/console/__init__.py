@@ -1,0 +1,1 @@
+"""console: records as lines of text for people."""

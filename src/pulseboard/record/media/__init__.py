@@ -1,0 +1,1 @@
+"""media: histograms, images, audio, video, figures, graphs and embeddings, encoded for event files."""

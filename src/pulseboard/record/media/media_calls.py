@@ -1,0 +1,229 @@
+"""The methods of an active run for more than scalars: histograms, text, images, audio, figures, hyperparameters.
+
+The caller pays only for a copy of its data. The worker thread counts, draws and compresses.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pulseboard.record.arrays import as_array, is_tensor
+from pulseboard.record.media.histogram import histogram_later, histogram_of
+from pulseboard.tbformat import event
+from pulseboard.tbformat.codecs.audio import encode_audio
+from pulseboard.tbformat.codecs.histogram import Buckets, encode_histogram, histogram_of_buckets
+from pulseboard.tbformat.codecs.hparams import encode_experiment, encode_session_end, encode_session_start
+from pulseboard.tbformat.codecs.image import encode_image
+from pulseboard.tbformat.codecs.text import encode_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pulseboard.record.event_log.placeholders import EventTarget
+    from pulseboard.record.rank import Rank
+
+# Copies that may wait for the worker. Beyond this the caller does the work itself, so that memory stays bounded.
+_MAX_WAITING_BYTES = 256 << 20
+
+
+class MediaCalls:
+    """Methods of ActiveRun. Each logs one Event at `step`, or at the last step if it is not given."""
+
+    events: EventTarget
+    rank: Rank
+    _step: int
+
+    def __init__(self) -> None:
+        self._waiting_bytes = 0
+        self._waiting_lock = threading.Lock()
+        self._has_hparams = False
+
+    @property
+    def has_sinks(self) -> bool:
+        """Whether anything other than the event file is written."""
+        raise NotImplementedError
+
+    def in_background(self, job: Callable[[], None]) -> None:
+        """Run `job` soon, on the run's worker thread."""
+        raise NotImplementedError
+
+    def send(self, call: str, *args: Any, **named: Any) -> None:
+        """Call a method of every sink."""
+        raise NotImplementedError
+
+    def handle_error(self, error: Exception, *, action: str) -> None:
+        """Print the error once, or raise it if the run is strict."""
+        raise NotImplementedError
+
+    def histogram(self, tag: str, values: Any, *, step: int | None = None) -> None:
+        """Log the distribution of `values`: an array, a tensor on any device, or a list."""
+
+        def copy_input() -> tuple[Callable[[], Buckets], int]:
+            if is_tensor(values) and values.device.type != "cpu":
+                return histogram_later(values), 0  # counted on its device, read by the worker
+            copy = as_array(values).copy()
+            return lambda: histogram_of(copy), copy.nbytes
+
+        def log(buckets: Buckets, at: int, wall: float) -> None:
+            self._record(encode_histogram(tag, histogram=buckets), at, wall)
+            if self.has_sinks:
+                self.send("histogram", tag, histogram_of_buckets(buckets, step=at, wall_time=wall))
+
+        self._log_in_background(copy_input, log, step=step, action="histogram")
+
+    def text(self, tag: str, text: str, *, step: int | None = None) -> None:
+        """Log a text, which viewers show as Markdown."""
+
+        def log(text: str, at: int, wall: float) -> None:
+            self._record(encode_text(tag, text=text), at, wall)
+            self.send("text", tag, text, step=at, wall_time=wall)
+
+        self._log_in_background(lambda: ((lambda: str(text)), 0), log, step=step, action="text", now=True)
+
+    def image(self, tag: str, image: Any, *, step: int | None = None, dataformats: str | None = None) -> None:
+        """Log an image: an array or tensor of bytes or of floats from 0 to 1, or a Pillow image.
+
+        `dataformats` names its axes (CHW, HWC, HW; NCHW for a grid). Without it they are guessed from the shape.
+        """
+        from pulseboard.record.media.pixels import as_pixels
+
+        def copy_input() -> tuple[Callable[[], NDArray[np.uint8]], int]:
+            copy = as_array(image).copy()
+            axes = dataformats or _axes_of(copy.shape)
+            return lambda: as_pixels(copy, dataformats=axes), copy.nbytes
+
+        self._log_in_background(
+            copy_input, lambda pixels, at, wall: self._log_pixels(tag, pixels, at, wall), step=step, action="image"
+        )
+
+    def figure(self, tag: str, figure: Any, *, step: int | None = None, close: bool = True) -> None:
+        """Log a matplotlib figure. It is drawn before this returns, since pyplot is not thread-safe."""
+        from pulseboard.record.media.figures import render_figure
+
+        def copy_input() -> tuple[Callable[[], NDArray[np.uint8]], int]:
+            pixels = render_figure(figure, close=close)
+            return lambda: pixels, pixels.nbytes
+
+        self._log_in_background(
+            copy_input, lambda pixels, at, wall: self._log_pixels(tag, pixels, at, wall), step=step, action="figure"
+        )
+
+    def audio(self, tag: str, samples: Any, *, step: int | None = None, sample_rate: int = 44100) -> None:
+        """Log audio: samples from -1 to 1 in one dimension."""
+        from pulseboard.record.media.audio import Wav, encode_wav
+
+        def copy_input() -> tuple[Callable[[], Wav], int]:
+            copy = as_array(samples).copy()
+            return lambda: encode_wav(copy, sample_rate=sample_rate), copy.nbytes
+
+        def log(wav: Wav, at: int, wall: float) -> None:
+            value = encode_audio(tag, data=wav.data, sample_rate=sample_rate, frames=wav.frames)
+            self._record(value, at, wall)
+
+        self._log_in_background(copy_input, log, step=step, action="audio")
+
+    def hparams(self, values: Mapping[str, Any], metrics: Mapping[str, Any] | None = None) -> None:
+        """Log the run's hyperparameters, and the metrics to compare runs by, for the HParams tab.
+
+        `metrics` are logged at the last step. The status is added when the run is finished.
+        """
+        try:
+            if not self.rank.is_main:
+                return
+            plain = {str(name): _plain(value) for name, value in values.items() if value is not None}
+            wall = time.time()
+            self._record(encode_experiment(plain, metrics=list(metrics or ())), None, wall)
+            self._record(encode_session_start(plain, start_time=wall), None, wall)
+            self._has_hparams = True
+            self.send("config", plain)
+            if metrics:
+                self.log(dict(metrics), max(0, self._step - 1))
+        except Exception as error:
+            self.handle_error(error, action="hparams")
+
+    def log(self, values: Mapping[str, Any], step: int | None = None, *, per_rank: bool = False) -> None:
+        """Log numbers under their tags."""
+        raise NotImplementedError
+
+    def end_hparams(self, status: str) -> None:
+        """Log how the session ended, if hyperparameters were logged."""
+        if self._has_hparams:
+            ended: Any = "success" if status == "finished" else "failure"
+            self._record(encode_session_end(ended, end_time=time.time()), None, time.time())
+
+    # ---- copying here, working in the background
+
+    def _log_in_background(
+        self,
+        copy: Callable[[], tuple[Callable[[], Any], int]],
+        log: Callable[[Any, int, float], None],
+        *,
+        step: int | None,
+        action: str,
+        now: bool = False,
+    ) -> None:
+        """Copy the input here; let the worker encode and log it.
+
+        `copy` returns a function that encodes the copy, and the copy's size in bytes.
+        """
+        try:
+            if not self.rank.is_main:
+                return
+            at = max(0, self._step - 1) if step is None else int(step)
+            wall = time.time()
+            encode, size = copy()
+            if now or self._waiting_bytes + size > _MAX_WAITING_BYTES:
+                log(encode(), at, wall)
+                return
+            self._add_waiting(size)
+
+            def job() -> None:
+                try:
+                    log(encode(), at, wall)
+                except Exception as error:
+                    self.handle_error(error, action=action)
+                finally:
+                    self._add_waiting(-size)
+
+            self.in_background(job)
+        except Exception as error:
+            self.handle_error(error, action=action)
+
+    def _add_waiting(self, size: int) -> None:
+        with self._waiting_lock:
+            self._waiting_bytes += size
+
+    def _record(self, value: bytes, step: int | None, wall: float) -> None:
+        self.events.record(event.summary_event(value, step=step or 0, wall_time=wall), step)
+
+    def _log_pixels(self, tag: str, pixels: NDArray[np.uint8], at: int, wall: float) -> None:
+        from pulseboard.record.media.png import encode_png
+
+        height, width, channels = pixels.shape
+        png = encode_png(pixels)
+        self._record(encode_image(tag, width=width, height=height, channels=channels, data=png), at, wall)
+        self.send("image", tag, png, step=at, wall_time=wall)
+
+
+def _axes_of(shape: tuple[int, ...]) -> str:
+    """The likely meaning of an image's axes: there are few channels, and torch puts them first."""
+    if len(shape) == 2:
+        return "HW"
+    if len(shape) == 3:
+        return "HWC" if shape[2] in (1, 3, 4) and shape[0] not in (1, 3, 4) else "CHW"
+    if len(shape) == 4:
+        return "NHWC" if shape[3] in (1, 3, 4) and shape[1] not in (1, 3, 4) else "NCHW"
+    raise ValueError(f"an image must have two to four axes; this has {len(shape)}: {shape}")
+
+
+def _plain(value: Any) -> float | str | bool:
+    if isinstance(value, bool | str):
+        return value
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return str(value)

@@ -1,0 +1,222 @@
+"""Diagnosis in the background: trainings are diagnosed one after the other on a low-priority thread.
+
+`pulseboard.diagnose` is imported when the first run arrives. If it is not installed, every run counts as not diagnosed,
+and charts work as usual.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import math
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pulseboard.diagnose.cases import Training
+    from pulseboard.diagnose.profile import Profile
+    from pulseboard.read.runs import Runs
+    from pulseboard.serve.live.revisions import Revisions
+
+# The first chart comes before the first report.
+_START_AFTER_SECS = 1.0
+# Requests come first: after each training the thread rests for three times as long as it worked, and for twenty times
+# as long when it diagnosed a growing run again. So following live runs costs a twentieth of a core.
+_REST_FACTOR, _REST_FACTOR_AGAIN = 3.0, 20.0
+_MAX_REST_SECS = 60.0
+# A training waits for a pause between requests of this length, but not forever.
+_PAUSE_SECS, _MAX_WAIT_SECS = 0.25, 2.0
+
+_log = logging.getLogger("pulseboard.serve")
+
+Report = Mapping[str, Any]
+
+
+class DiagnosisWorker:
+    """Reports of trainings, updated when one of their runs grows."""
+
+    def __init__(self, runs: Runs, revisions: Revisions) -> None:
+        self._runs, self._revisions = runs, revisions
+        self._reports: dict[str, Report] = {}  # by training
+        self._training_of: dict[str, str] = {}  # run -> training, which may have one run per data split
+        self._queue: dict[str, None] = {}  # names of runs, oldest first
+        self._trainings: dict[str, Training] | None = None  # by run; None after runs were added or removed
+        self._profile: Profile | None = None
+        self._tagless: frozenset[str] = frozenset()  # runs that had no tags yet when the profile was chosen
+        self._changes = 0  # how often runs were added, removed, or got their first tags
+        self._condition = threading.Condition()
+        self._closed = False
+        self._last_request = -math.inf  # monotonic time
+        self._thread: threading.Thread | None = None
+        self.available: bool = importlib.util.find_spec("pulseboard.diagnose") is not None
+        """Whether runs are diagnosed at all."""
+
+    def enqueue(self, *, added: Iterable[str] = (), removed: Iterable[str] = (), grown: Iterable[str] = ()) -> None:
+        """Diagnose these runs when there is time, and forget removed ones."""
+        if not self.available:
+            return
+        added, removed, grown = list(added), list(removed), list(grown)
+        with self._condition:
+            if added or removed:
+                self._trainings = None
+            if added or removed or not self._tagless.isdisjoint(grown):
+                self._profile = None
+                self._changes += 1
+            for name in removed:
+                self._queue.pop(name, None)
+                self._reports.pop(self._training_of.pop(name, name), None)
+            self._queue |= dict.fromkeys([*added, *grown])
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="pulseboard-diagnose", daemon=True)
+                self._thread.start()
+            self._condition.notify()
+
+    def yield_to_requests(self) -> None:
+        """A client waits for a response: the next training starts after a pause."""
+        self._last_request = time.monotonic()
+
+    def close(self) -> None:
+        """Let the thread end after the current training."""
+        with self._condition:
+            self._closed = True
+            self._condition.notify()
+
+    # ---- queries
+
+    def status(self, run: str) -> str | None:
+        """ok, info, warning, critical or unknown; None if the run has not been diagnosed yet."""
+        report = self._reports.get(self._training_of.get(run, run))
+        return None if report is None else str(report["status"])
+
+    def report(self, runs: Iterable[str]) -> dict[str, Any]:
+        """The report of `pulseboard diagnose --json` on the runs diagnosed so far; `pending` lists the others."""
+        names = list(runs)
+        trainings = dict.fromkeys(self._training_of.get(name, name) for name in names)
+        done = [report for training in trainings if (report := self._reports.get(training)) is not None]
+        pending = [name for name in names if self.status(name) is None] if self.available else []
+        return {"schema": 2, "runs": done, "pending": pending}
+
+    def guide(self, slug: str) -> tuple[str, str] | None:
+        """The title and the Markdown of a finding's guide; None if there is no such guide."""
+        if not self.available:
+            return None
+        from pulseboard.diagnose.guide import NoGuide, guide
+
+        try:
+            page = guide(slug)
+        except NoGuide:
+            return None
+        return page.title, page.text
+
+    def meaning(self, tag: str) -> dict[str, Any] | None:
+        """What a tag measures, and which values are healthy; None if nothing is known about it."""
+        if not self.available:
+            return None
+        from pulseboard.diagnose.roles.resolve import BY_NAME, possible_roles
+
+        profile = self._chosen_profile()
+        metric = profile.metric(tag)
+        # Bands that depend on the size of a run cannot be drawn for several runs, so they are left out.
+        metric = metric.fitted(choices=None, dimension=None) if metric else None
+        role = (metric.role if metric else "") or next(iter(possible_roles(tag)), "")
+        if metric is None and not role:
+            return None
+        return {
+            "role": role or None,
+            "meaning": (metric.meaning if metric else "") or (BY_NAME[role].meaning if role in BY_NAME else None),
+            "expected": (metric.expected if metric else "") or None,
+            "unit": (metric.unit if metric else "") or None,
+            "warning_signs": list(metric.warning_signs) if metric else [],
+            "bands": [
+                {"kind": band.kind, "from": _finite(band.low), "to": _finite(band.high)}
+                for band in (metric.bands if metric else ())
+            ],
+            "profile": profile.name,
+        }
+
+    def _chosen_profile(self) -> Profile:
+        from pulseboard.diagnose.profile import choose_profile
+
+        profile, changes = self._profile, self._changes
+        if profile is None:
+            tags = {name: run.tags("scalar") for name, run in list(self._runs.items())}
+            profile = choose_profile(sorted({tag for of_run in tags.values() for tag in of_run}))
+            with self._condition:
+                # Until the first runs are queued, the log is empty or still loading; then the choice is not kept.
+                if changes == self._changes > 0 and any(tags.values()):
+                    self._profile = profile
+                    self._tagless = frozenset(name for name, of_run in tags.items() if not of_run)
+        return profile
+
+    # ---- the thread
+
+    def _work(self) -> None:
+        self._rest(_START_AFTER_SECS)
+        while (name := self._next()) is not None:
+            self._wait_for_pause()
+            # The thread's own time: on a busy machine, wall time would make it rest for the work of others.
+            began = time.thread_time()
+            again = self._training_of.get(name) in self._reports
+            self._diagnose(name)
+            self._rest((time.thread_time() - began) * (_REST_FACTOR_AGAIN if again else _REST_FACTOR))
+
+    def _next(self) -> str | None:
+        with self._condition:
+            self._condition.wait_for(lambda: self._queue or self._closed)
+            if self._closed:
+                return None
+            name = next(iter(self._queue))
+            del self._queue[name]
+            return name
+
+    def _rest(self, secs: float) -> None:
+        with self._condition:
+            self._condition.wait_for(lambda: self._closed, min(secs, _MAX_REST_SECS))
+
+    def _wait_for_pause(self) -> None:
+        until = time.monotonic() + _MAX_WAIT_SECS
+        while (now := time.monotonic()) < until and now - self._last_request < _PAUSE_SECS and not self._closed:
+            self._rest(_PAUSE_SECS - (now - self._last_request))
+
+    def _diagnose(self, name: str) -> None:
+        from pulseboard.diagnose.diagnosis import report_on_training
+
+        try:
+            training = self._training(name)
+            if training is None:
+                return  # removed in the meantime
+            report = report_on_training(training).to_dict()
+        except Exception:
+            _log.exception("The diagnosis of run %r failed.", name)
+            return
+        runs = [run.name for _, run in training.parts]
+        before = {
+            finding["slug"]: finding["severity"] for finding in self._reports.get(training.name, {}).get("findings", ())
+        }
+        with self._condition:
+            for run in runs:
+                self._training_of[run] = training.name
+                self._queue.pop(run, None)
+            self._reports[training.name] = report
+        for finding in report["findings"]:
+            if before.get(finding["slug"]) != finding["severity"]:
+                keys = ("slug", "severity", "summary", "first_step")
+                self._revisions.record_finding(runs[0], {key: finding.get(key) for key in keys})
+        for run in runs:
+            self._revisions.record_report(run)
+
+    def _training(self, run: str) -> Training | None:
+        """The training that a run belongs to."""
+        from pulseboard.diagnose.cases import trainings
+
+        known = self._trainings
+        if known is None:
+            known = {part.name: training for training in trainings(self._runs) for _, part in training.parts}
+            self._trainings = known
+        return known.get(run)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,67 @@
+"""The live stream: revisions as server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from pulseboard.serve.live.dashboard import Loading
+from pulseboard.serve.live.revisions import StreamEvent
+
+if TYPE_CHECKING:
+    from pulseboard.serve.live.dashboard import Dashboard
+
+PING_SECS = 15.0
+# Changes within this time are sent together: a run may log fifty times per second.
+MERGE_SECS = 0.1
+RETRY_MILLISECS = 1000
+
+
+def encode(event: StreamEvent) -> bytes:
+    """An event in the format of the stream. JSON contains no line breaks, so a name cannot end a line."""
+    text = f"event: {event.name}\ndata: {json.dumps(dict(event.data), separators=(',', ':'))}\n\n"
+    if event.revision is not None:
+        text = f"id: {event.revision}\n{text}"
+    return text.encode("utf-8", "backslashreplace")
+
+
+async def events(dashboard: Dashboard, *, since: int | None) -> AsyncIterator[bytes]:
+    """Encoded events after the revision `since`, or from now on if it is None. Ends when the dashboard closes.
+
+    Each message is computed from what the client has seen, without a queue: a slow client blocks nobody, costs no
+    memory, and gets the latest state when it is ready.
+    """
+    loop = asyncio.get_running_loop()
+    changed = asyncio.Event()
+
+    def wake() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended in the meantime
+            loop.call_soon_threadsafe(changed.set)
+
+    unsubscribe = dashboard.revisions.subscribe(wake)
+    try:
+        revision = dashboard.revisions.current if since is None else since
+        sent_progress: Loading | None = None
+        yield f"retry: {RETRY_MILLISECS}\n\n".encode()
+        while not dashboard.closed:
+            changed.clear()
+            if (loading := dashboard.loading) != sent_progress:
+                # The end is sent too, so that a progress bar ends full.
+                progress = loading or (Loading(sent_progress.total, sent_progress.total) if sent_progress else None)
+                sent_progress = loading
+                if progress is not None:
+                    yield encode(StreamEvent("loading", {"done": progress.done, "total": progress.total}))
+            update = dashboard.revisions.since(revision)
+            revision = update.revision
+            for event in update.events:
+                yield encode(event)
+            try:
+                await asyncio.wait_for(changed.wait(), PING_SECS)
+                await asyncio.sleep(MERGE_SECS if not dashboard.closed else 0)
+            except asyncio.TimeoutError:
+                yield encode(StreamEvent("ping", {}))
+    finally:
+        unsubscribe()

@@ -1,0 +1,235 @@
+"""Access: who may send requests, from which sites, and what browsers may do with the responses."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+from pulseboard.core.errors import PulseboardError
+from pulseboard.serve.http.errors import Forbidden, TokenRequired
+from pulseboard.serve.http.request import Request
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Address, IPv6Address
+
+Role = Literal["read", "full"]
+
+# Guessing sixteen characters over HTTP takes too long, even if a person chose them.
+MIN_TOKEN_LENGTH = 16
+_HASH_PREFIX = "sha256:"
+_COOKIE_SECS = 30 * 24 * 3600
+
+
+class BadToken(PulseboardError, ValueError):
+    """A token that the user set is invalid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token's hash and role. The token itself is not kept."""
+
+    digest: bytes
+    role: Role
+
+    @classmethod
+    def of(cls, token: str, *, role: Role) -> Token:
+        """From a token, or from `sha256:` and its hexadecimal hash."""
+        if token.startswith(_HASH_PREFIX):
+            try:
+                digest = bytes.fromhex(token.removeprefix(_HASH_PREFIX))
+            except ValueError:
+                digest = b""
+            if len(digest) != 32:
+                raise BadToken(
+                    f"Invalid token hash. Use {_HASH_PREFIX} and the 64 hexadecimal digits that `sha256sum` prints."
+                )
+            return cls(digest, role)
+        if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
+            raise BadToken(
+                f"Invalid token. Use at least {MIN_TOKEN_LENGTH} printable ASCII characters without spaces, or leave "
+                "it out to have one generated."
+            )
+        return cls(_digest(token), role)
+
+
+def new_token() -> str:
+    """A random token."""
+    import secrets
+
+    return secrets.token_urlsafe(24)
+
+
+def read_token_file(path: str) -> list[Token]:
+    """The tokens in a file: one role and token (or hash) per line; lines that start with # are comments."""
+    with open(path, encoding="utf-8") as stream:
+        lines = [line.split() for line in stream if line.strip() and not line.lstrip().startswith("#")]
+    tokens = []
+    for parts in lines:
+        match parts:
+            case [("read" | "full") as role, token]:
+                tokens.append(Token.of(token, role=role))
+            case _:
+                raise BadToken(f"Invalid line in the token file. Write `read TOKEN` or `full TOKEN`. {path}")
+    if not tokens:
+        raise BadToken(f"The token file is empty. Add a line `full TOKEN`. {path}")
+    return tokens
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "backslashreplace")).digest()
+
+
+class Guard:
+    """Checks every request before anything else does.
+
+    Without tokens, everyone who can reach the server has full access; only for servers that listen on this machine.
+    """
+
+    def __init__(
+        self,
+        *,
+        tokens: Iterable[Token] = (),
+        hosts: Iterable[str] = (),
+        machine: str | None = None,
+        cookie: str = "pulseboard",
+        cookie_path: str = "/",
+        frame_ancestors: Iterable[str] = ("'self'",),
+    ) -> None:
+        self.tokens = tuple(tokens)
+        self.hosts = {"localhost", *(name.lower().rstrip(".") for name in hosts)}
+        # Any host name whose first part is this machine's name, but only if a token is required too: a DNS name that an
+        # attacker points at this machine cannot bring one.
+        self._machine = machine.lower() if machine and self.tokens else None
+        self.cookie, self.cookie_path = cookie, cookie_path
+        self.headers = _security_headers(frame_ancestors)
+
+    # ---- from where
+
+    def check_origin(self, request: Request) -> None:
+        """Refuse requests for a foreign host name, or from a page of another site."""
+        host = request.headers.get("host", "")
+        if not self._is_own_name(_without_port(host)):
+            # DNS rebinding: a foreign name that resolves to this machine.
+            raise Forbidden(
+                f"This server is not known as {_without_port(host)!r}.",
+                do="Start it with --allow_host NAME to allow this name.",
+            )
+        origin = request.headers.get("origin")
+        if origin is not None and not self._is_same_site(origin, host):
+            raise Forbidden(
+                "The request comes from a page of another site.",
+                do="Start the server with --allow_host NAME to trust that site.",
+            )
+        if (
+            request.headers.get("sec-fetch-site") == "cross-site"
+            and request.headers.get("sec-fetch-mode") != "navigate"
+        ):
+            raise Forbidden("The request comes from a page of another site.")
+
+    def _is_own_name(self, name: str) -> bool:
+        name = name.lower().rstrip(".")
+        if name in self.hosts or (self._machine and name.partition(".")[0] == self._machine):
+            return True
+        return _is_ip_address(name)  # resolved without DNS, so it cannot be rebound
+
+    def _is_same_site(self, origin: str, host: str) -> bool:
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            return False
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            return False
+        # A proxy may pass on another Host than the browser used; then the origin must be an allowed name.
+        allowed = self.hosts - {"localhost"}
+        return parts.netloc.lower() == host.lower() or _without_port(parts.netloc).lower() in allowed
+
+    # ---- who
+
+    def role_of(self, request: Request) -> Role:
+        """The role of the request's token. Raises TokenRequired if it has no valid one."""
+        if not self.tokens:
+            return "full"
+        for candidate in self._candidates(request):
+            digest = _digest(candidate)
+            # Compare with every token in constant time, so that the duration reveals nothing.
+            roles = [token.role for token in self.tokens if hmac.compare_digest(token.digest, digest)]
+            if roles:
+                return "full" if "full" in roles else "read"
+        raise TokenRequired(
+            "This server requires a token.",
+            do="Open the link that the server printed when it started, or add ?token=TOKEN.",
+        )
+
+    def _candidates(self, request: Request) -> Iterable[str]:
+        scheme, _, value = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and value:
+            yield value.strip()
+        if "token=" in request.query_string:
+            yield from request.query().get("token", [])
+        for part in request.headers.get("cookie", "").split(";"):
+            name, _, value = part.strip().partition("=")
+            if name == self.cookie:
+                yield value
+
+    def cookie_for(self, token: str, *, secure: bool) -> str:
+        """The Set-Cookie header that stores a token out of reach of scripts and other sites."""
+        return f"{self.cookie}={token}; Path={self.cookie_path}; Max-Age={_COOKIE_SECS}; HttpOnly; SameSite=Strict" + (
+            "; Secure" if secure else ""
+        )
+
+
+def _security_headers(frame_ancestors: Iterable[str]) -> dict[str, str]:
+    """Headers of every response."""
+    policy = (
+        "default-src 'self'; img-src 'self' blob:; media-src 'self' blob:; object-src 'none'; base-uri 'self'; "
+        f"form-action 'self'; frame-ancestors {' '.join(frame_ancestors)}"
+    )
+    return {
+        "content-security-policy": policy,
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    }
+
+
+def _without_port(netloc: str) -> str:
+    """The host in `localhost:6006` or `[::1]:6006`."""
+    if netloc.startswith("["):
+        return netloc[1:].partition("]")[0]
+    return netloc.rpartition(":")[0] if netloc.count(":") == 1 else netloc
+
+
+@lru_cache(256)
+def _is_ip_address(host: str) -> bool:
+    return _ip_address(host) is not None
+
+
+def _ip_address(host: str) -> IPv4Address | IPv6Address | None:
+    import ipaddress
+
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def machine_name() -> str:
+    """The first part of this machine's host name."""
+    import socket
+
+    return socket.gethostname().partition(".")[0]
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach a server that listens on this host."""
+    if host.lower() in ("localhost", "127.0.0.1", "::1"):
+        return True
+    address = _ip_address(host)
+    return address is not None and address.is_loopback

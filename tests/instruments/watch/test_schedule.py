@@ -1,0 +1,145 @@
+"""The schedule: cadences, the budget that stretches them, and measurements that fail."""
+
+import pytest
+
+from pulseboard.instruments.watch.schedule import Schedule, parse_overhead
+from pulseboard.record import messages
+
+
+class ScriptedClock:
+    """A clock that moves only when the test moves it."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def play(schedule, clock, *, steps, step_secs, costs):
+    """Play steps of a known length with measurements of known cost; return the steps at which each ran."""
+    ran = {id: [] for id in costs}
+    for step in range(steps):
+        for id, cost in costs.items():
+            if schedule.due(id, step):
+                with schedule.running(id, step):
+                    clock.now += cost
+                ran[id].append(step)
+        clock.now += step_secs
+        schedule.step_ended()
+    return ran
+
+
+def test_a_measurement_runs_at_its_cadence():
+    clock = ScriptedClock()
+    schedule = Schedule(budget=None, clock=clock)
+    schedule.add("often", every=1)
+    schedule.add("rare", every=100)
+    schedule.add("never", every=0)
+    ran = play(schedule, clock, steps=250, step_secs=1.0, costs={"often": 0.0, "rare": 0.0, "never": 0.0})
+    assert ran == {"often": list(range(250)), "rare": [0, 100, 200], "never": []}
+
+
+def test_a_measurement_within_the_budget_keeps_its_cadence():
+    clock = ScriptedClock()
+    schedule = Schedule(budget=0.01, clock=clock)
+    schedule.add("cheap", every=10)
+    ran = play(schedule, clock, steps=100, step_secs=1.0, costs={"cheap": 0.05})  # 0.5 %
+    assert ran["cheap"] == list(range(0, 100, 10))
+
+
+def test_expensive_measurements_are_stretched_to_fit_and_cheap_ones_are_not():
+    clock = ScriptedClock()
+    schedule = Schedule(budget=0.01, clock=clock)
+    schedule.add("cheap", every=1)
+    schedule.add("expensive", every=10)
+    play(schedule, clock, steps=100, step_secs=1.0, costs={"cheap": 0.001, "expensive": 2.0})
+    schedule.overhead()
+    assert schedule.every("cheap") == 1
+    assert schedule.every("expensive") > 200
+    play(schedule, clock, steps=5000, step_secs=1.0, costs={"cheap": 0.001, "expensive": 2.0})
+    assert schedule.overhead() == pytest.approx(0.01, rel=0.15)
+
+
+def test_the_first_steps_have_their_own_cadence():
+    for budget in (None, 0.5):
+        clock = ScriptedClock()
+        schedule = Schedule(budget=budget, early_steps=50, clock=clock)
+        schedule.add("rare", every=100, early_every=10)
+        schedule.add("often", every=5, early_every=10)
+        schedule.add("never", every=0, early_every=10)
+        ran = play(schedule, clock, steps=300, step_secs=1.0, costs={"rare": 0.0, "often": 0.0, "never": 0.0})
+        assert ran["often"] == list(range(0, 300, 5))
+        assert ran["never"] == []
+        assert ran["rare"][:5] == [0, 10, 20, 30, 40]
+        assert len(ran["rare"]) in (7, 8)
+
+
+def test_the_budget_also_holds_during_the_first_steps():
+    clock = ScriptedClock()
+    schedule = Schedule(budget=0.01, early_steps=10_000, clock=clock)
+    schedule.add("expensive", every=100, early_every=10)
+    play(schedule, clock, steps=200, step_secs=1.0, costs={"expensive": 2.0})
+    assert schedule.every("expensive") == 200
+
+
+def test_a_measurement_in_pieces_is_one_run_and_costs_their_sum():
+    clock = ScriptedClock()
+    schedule = Schedule(budget=0.01, clock=clock)
+    schedule.add("pieces", every=1)
+    for step in range(500):
+        if schedule.due("pieces", step):
+            with schedule.running("pieces", step, done=False):
+                clock.now += 1.5
+            assert schedule.due("pieces", step)
+            with schedule.running("pieces", step):
+                clock.now += 0.5
+        clock.now += 1.0
+        schedule.step_ended()
+    assert schedule.every("pieces") == 200
+
+
+def test_a_cadence_recovers_when_steps_take_longer():
+    clock = ScriptedClock()
+    schedule = Schedule(budget=0.01, clock=clock)
+    schedule.add("expensive", every=10)
+    play(schedule, clock, steps=300, step_secs=0.1, costs={"expensive": 0.5})
+    assert schedule.every("expensive") > 10
+    play(schedule, clock, steps=300, step_secs=100.0, costs={"expensive": 0.5})
+    assert schedule.every("expensive") == 10
+
+
+def test_the_measured_cost_is_reported():
+    clock = ScriptedClock()
+    schedule = Schedule(budget=None, clock=clock)
+    schedule.add("x", every=1)
+    play(schedule, clock, steps=101, step_secs=0.9, costs={"x": 0.1})
+    assert schedule.overhead() == pytest.approx(0.1)
+    assert schedule.overhead() == 0.0
+
+
+def test_a_measurement_that_raises_is_stopped_with_one_message(capsys):
+    messages.reset()
+    schedule = Schedule(budget=None)
+    schedule.add("bad", every=1)
+    schedule.add("good", every=1)
+    for step in range(3):
+        if schedule.due("bad", step):
+            with schedule.running("bad", step):
+                raise RuntimeError("boom")
+        assert schedule.due("good", step)
+    assert capsys.readouterr().err.count("The instrument bad stopped at step 0: RuntimeError: boom") == 1
+    assert not schedule.due("bad", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("1%", 0.01), ("0.5 %", 0.005), (0.02, 0.02), ("0.03", 0.03), (None, None)]
+)
+def test_an_overhead_may_be_a_percentage_or_a_share(text, share):
+    assert parse_overhead(text) == (pytest.approx(share) if share else None)
+
+
+@pytest.mark.parametrize("text", ["lots", 0, -1, "200%"])
+def test_an_invalid_overhead_is_refused(text):
+    with pytest.raises(ValueError, match="overhead must be a share"):
+        parse_overhead(text)

@@ -1,0 +1,90 @@
+"""Sinks and telemetry of a run."""
+
+import json
+import time
+
+from record.recorded_runs import begin, points, read
+
+from pulseboard.record.run_telemetry import RunTelemetry
+
+# ---------- sinks
+
+
+def test_a_failing_sink_is_dropped_with_one_message_and_the_others_go_on(tmp_path, capsys):
+    from pulseboard.record import sink as sinks
+
+    taken = []
+
+    @sinks.sink(id="failing")
+    class Failing(sinks.Sink):
+        def scalars(self, values, *, step, wall_time):
+            if step == 7:
+                raise OSError("No space left on device")
+
+    @sinks.sink(id="keeping")
+    class Keeping(sinks.Sink):
+        def scalars(self, values, *, step, wall_time):
+            taken.append((step, values))
+
+    with begin(tmp_path, report_to=["tensorboard", "failing", "keeping"], settings={"strict": False}) as run:
+        for step in range(10):
+            run.log({"x": float(step)}, step=step)
+    assert taken == [(step, {"x": float(step)}) for step in range(10)]
+    assert len(read(tmp_path).series("x")) == 10
+    stderr = capsys.readouterr().err
+    assert "sink failing stopped at step 7: No space left on device." in stderr
+    assert stderr.count("failing") == 1
+
+
+def test_an_unknown_sink_is_reported_and_does_not_stop_training(tmp_path, capsys):
+    with begin(tmp_path, report_to=["tensorboard", "wandbb"], settings={"strict": False}) as run:
+        run.log({"x": 1.0}, step=0)
+    assert "There is no sink 'wandbb'. Known:" in capsys.readouterr().err
+    assert len(read(tmp_path).series("x")) == 1
+
+
+def test_the_heartbeat_is_updated(tmp_path, monkeypatch):
+    from pulseboard.record import active_run
+
+    monkeypatch.setattr(active_run, "_HEARTBEAT_SECS", 0.0)
+    with begin(tmp_path) as run:
+        first = json.loads((run.directory / "run.json").read_text())["heartbeat"]
+        deadline = time.monotonic() + 10
+        while json.loads((run.directory / "run.json").read_text())["heartbeat"] == first:
+            assert time.monotonic() < deadline, "no heartbeat within 10 s"
+            time.sleep(0.05)
+
+
+# ---------- telemetry
+
+
+def test_telemetry_is_logged_under_its_documented_tags(tmp_path):
+    with begin(tmp_path, settings={"telemetry_secs": 0.05}) as run:
+        run.log({"x": 1.0}, step=7)
+        deadline = time.monotonic() + 20
+        while "memory/ram_main_process_gb" not in read(tmp_path).tags():
+            assert time.monotonic() < deadline, "no telemetry within 20 s"
+            time.sleep(0.05)
+    series = read(tmp_path).series("memory/ram_main_process_gb")
+    assert 0 < series.values[-1] < 100
+    assert series.steps[-1] in (0, 7)
+
+
+def test_a_gpu_record_reaches_the_event_file_and_the_sinks(tmp_path):
+    from pulseboard.record import sink as sinks
+
+    taken = []
+
+    @sinks.sink(id="gpu_watching")
+    class Watching(sinks.Sink):
+        def record(self, record):
+            taken.append(record)
+
+    with begin(tmp_path, report_to=["tensorboard", "gpu_watching"]) as run:
+        run.log({"x": 1.0}, step=3)
+        telemetry = RunTelemetry(run, directory=str(tmp_path), interval_secs=10.0)
+        telemetry.log_record({"log": "gpu", "id": 1, "power": 350000, "temperature": 72, "dram_free": 2**30})
+    got = read(tmp_path)
+    assert points(got.series("gpu/1/power")) == [(3, 350000.0)]
+    assert points(got.series("gpu/1/dram_free")) == [(3, 1024.0)]
+    assert (taken[0]["log"], taken[0]["step"], taken[0]["power"]) == ("gpu", 3, 350000)

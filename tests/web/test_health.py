@@ -1,0 +1,156 @@
+"""The Health tab."""
+
+import pytest
+from log_directories import write_run
+from servers import a_server, wait_for
+from web.charts import theme_color
+from web.page_logs import write_gallery
+from web.waiting import settle, until
+
+
+def test_health_shows_the_worst_run_first_with_evidence_and_a_guide(pages, gallery):
+    page = pages.open(gallery, "#health", wait=".run-health .badge.critical")
+    if not gallery.api("status").json["findings"]:
+        pytest.skip("The diagnosis is not installed")
+    first = page.locator(".run-health").first
+    assert "diverged" in first.inner_text()
+    first.locator("figure canvas").first.wait_for()
+    # Folded at first: the verdict and one chart.
+    assert first.locator("article").count() == 0
+    assert first.locator("figure").count() == 1
+    first.get_by_text("Details:").click()
+    assert first.locator("article").first.inner_text()
+    first.get_by_role("button", name="Guide").first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.locator("h2, h1").first.wait_for()
+    page.keyboard.press("Escape")
+    # The finding is on the card too.
+    first.get_by_role("button", name="Curves").first.click()
+    page.wait_for_selector("article.scalar canvas")
+    page.locator("article.scalar .badge.critical").first.wait_for()
+
+
+def test_a_finding_can_be_marked_as_expected_and_back(pages, tmp_path):
+    with a_server(write_gallery(tmp_path / "runs", steps=300), tmp_path) as server:
+        page = pages.open(server, "#health&run=diverged", wait=".run-health article")
+        before = page.locator(".run-health").first.locator("article").count()
+        page.locator(".run-health").first.get_by_role("button", name="Expected").first.click()
+        until(
+            page,
+            "count => document.querySelector('.run-health').querySelectorAll('article').length < count",
+            arg=before,
+        )
+        page.get_by_text("Marked as expected:").wait_for()
+        page.get_by_title("Undo “expected”", exact=True).click()
+        until(
+            page,
+            "count => document.querySelector('.run-health').querySelectorAll('article').length === count",
+            arg=before,
+        )
+
+
+def test_the_page_opens_on_health_when_something_is_wrong(pages, gallery):
+    page = pages.open(gallery, "", wait="nav")
+    until(page, "location.hash.length > 1")
+    assert page.url.split("#")[1].split("&")[0] == "health"
+
+
+def test_the_verdict_says_what_since_when_at_what_cost_why_and_what_to_do(pages, gallery):
+    if not gallery.api("status").json["findings"]:
+        pytest.skip("The diagnosis is not installed")
+    wait_for(lambda: not gallery.api("diagnosis").json["pending"], secs=60)
+    page = pages.open(gallery, "#health", wait=".run-health .badge.critical")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    reports = {run["run"]: run for run in gallery.api("diagnosis").json["runs"]}
+    incident = reports["diverged"]["incidents"][0]
+    verdict = page.get_by_label("Health of diverged").locator(".verdict")
+    text = " ".join(verdict.inner_text().split())
+    assert incident["headline"] in text
+    assert f"{incident['cost']['value']:.0%} of the run" in text
+    assert f"({incident['causes'][0]['probability']:.0%})" in text
+    check = incident["next_check"]["do"]
+    assert f"Next: {check.replace('`', '')}" in text
+    # The check is a button; this one has nothing to draw, so it is copied.
+    verdict.get_by_role("button", name="Next:").click()
+    page.get_by_text("Copied.").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") in check
+
+
+def test_every_run_counts_drawn_or_not_and_each_status_has_a_word(pages, tmp_path):
+    logs = write_gallery(tmp_path / "runs", steps=300)
+    write_run(logs / "short", (0, 2.0), (1, 1.9), tag="zzzz")
+    with a_server(logs, tmp_path) as server:
+        wait_for(lambda: not server.api("diagnosis").json["pending"], secs=60)
+        page = pages.open(server, "#health", wait=".run-health")
+        settle(page)
+        statuses = [run["status"] for run in server.api("runs").json["runs"]]
+        words = {"critical": "Critical", "warning": "Warning", "info": "Note", "ok": "Healthy"}
+        words["unknown"] = "Not enough data"
+        counts = [f"{statuses.count(status)} {word}" for status, word in words.items() if status in statuses]
+        assert sorted(page.locator(".chips .badge").all_inner_texts()) == sorted(counts)
+        assert page.locator(".run-health").count() == len(statuses)
+        # Clearing every box on the left changes nothing here.
+        page.get_by_label("Show diverged", exact=True).uncheck()
+        settle(page)
+        assert page.locator(".run-health").count() == len(statuses)
+        # A run with too little to judge is gray, with its own shape and words.
+        short = page.get_by_label("Health of short", exact=True)
+        assert "Not enough data" in short.inner_text()
+        assert "Too little is logged to judge this run" in short.inner_text()
+        dots = page.locator(".row .status .dot")
+        assert page.get_by_title("Not enough data: open in Health").count() == statuses.count("unknown")
+        looks = dots.evaluate_all(
+            """all => Object.fromEntries(all.map((dot) => {
+                const style = getComputedStyle(dot);
+                const shape = [style.width, style.height, style.borderRadius, style.clipPath].join();
+                return [dot.className, [shape, style.backgroundColor]];
+            }))"""
+        )
+        assert len({shape for shape, _ in looks.values()}) == len(set(statuses))
+        (unknown,) = (color for name, (_, color) in looks.items() if "unknown" in name)
+        assert unknown == theme_color(page, "dim")
+
+
+def test_health_shows_causes_and_coverage_under_a_fold(pages, gallery):
+    if not gallery.api("status").json["findings"]:
+        pytest.skip("The diagnosis is not installed")
+    wait_for(lambda: not gallery.api("diagnosis").json["pending"], secs=60)
+    page = pages.open(gallery, "#health&run=diverged", wait=".run-health article")
+    report = next(run for run in gallery.api("diagnosis").json["runs"] if run["run"] == "diverged")
+    first = page.locator(".run-health").first
+    text = " ".join(first.inner_text().split())
+    for heading in ("Likely causes", "Next:", "Look first", "What to try"):
+        assert heading in text
+    cause = first.locator(".causes li").first
+    likely = report["causes"][0]["probability"]
+    assert f"{likely:.0%}" in cause.inner_text()
+    width = cause.locator(".track div").evaluate("bar => bar.offsetWidth / bar.parentElement.offsetWidth")
+    assert width == pytest.approx(likely, abs=0.02)
+    cause.locator("summary").click()
+    assert cause.locator("details li").first.inner_text()
+    # What did not run is one line, with what to log.
+    coverage = report["coverage"]
+    fold = first.locator(".coverage > summary")
+    assert fold.inner_text() == f"{coverage['ran']} of {coverage['of']} checks ran"
+    assert not first.locator(".enable").is_visible()
+    fold.click()
+    assert first.locator(".enable code").all_inner_texts() == [one["log"] for one in coverage["enable"]]
+    # The range of the finding is shaded on its small chart.
+    figure = first.locator("figure canvas").first
+    figure.wait_for()
+    settle(page)
+    red = figure.evaluate(
+        """canvas => {
+            const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+            let count = 0;
+            for (let i = 0; i < data.length; i += 4)
+                if (data[i + 3] > 12 && data[i + 3] < 90 && data[i] > data[i + 1] + 60) count++;
+            return count;
+        }"""
+    )
+    assert red > 500
+    # Filter by status, then show all runs again.
+    page.locator(".chips .badge.critical").click()
+    assert page.locator(".run-health h2 .badge.ok").count() == 0
+    page.get_by_role("button", name="All runs").click()
+    until(page, "!location.hash.includes('run=')")

@@ -1,0 +1,148 @@
+"""Histograms, distributions, text, images and audio."""
+
+import re
+
+import pytest
+from servers import a_server
+from web.charts import painted
+from web.waiting import settle, until
+
+from pulseboard import SummaryWriter
+
+
+def test_distributions_draw_quantile_bands(pages, gallery):
+    page = pages.open(gallery, "#distributions", wait="article canvas")
+    box = page.locator(".u-over").first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.locator(".tooltip").wait_for()
+    assert "median" in page.locator(".tooltip").inner_text()
+    assert "6.68% to 93.32%" in page.locator(".tooltip").inner_text()
+
+
+def test_histograms_are_ridges_and_show_the_bucket_under_the_pointer(pages, gallery):
+    page = pages.open(gallery, "#histograms", wait="article canvas")
+    assert painted(page, "article canvas")
+    box = page.locator("article canvas").first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.45, box["y"] + box["height"] * 0.8)
+    until(page, "/step .*: .* between/.test(document.querySelector('.reading').innerText)")
+    page.get_by_role("button", name="overlay", exact=True).click()
+    page.get_by_role("button", name="wall", exact=True).click()
+    assert painted(page, "article canvas")
+
+
+def test_new_values_appear_in_an_open_tab(pages, tmp_path):
+    with SummaryWriter(tmp_path / "runs" / "run") as writer, a_server(tmp_path / "runs", tmp_path / "home") as server:
+
+        def write(step):
+            writer.add_histogram("weights", [0.0, 1.0, float(step)], step)
+            writer.add_text("note", f"word {step}", step)
+            writer.flush()
+
+        write(0)
+        histograms = pages.open(server, "#histograms", wait="article canvas")
+        texts = pages.open(server, "#text", wait="article .prose")
+        until(histograms, "document.querySelector('.reading').innerText === '1 step'")
+        until(texts, "document.querySelector('article .prose').innerText.includes('word 0')")
+        write(1)
+        until(histograms, "document.querySelector('.reading').innerText === '2 steps'")
+        until(texts, "document.querySelector('article .prose').innerText.includes('word 1')")
+
+
+@pytest.mark.parametrize("tab", ["histograms", "distributions"])
+def test_only_histograms_in_view_are_loaded(pages, tmp_path, tab):
+    with SummaryWriter(tmp_path / "runs" / "run") as writer:
+        for step in range(3):
+            for layer in range(300):
+                writer.add_histogram(f"weights/layer{layer:03}", [0.0, 1.0, float(layer + step)], step)
+    with a_server(tmp_path / "runs", tmp_path / "home") as server:
+        page = pages.open(server, f"#{tab}", wait="article canvas")
+        requested = (
+            "[...performance.getEntriesByType('resource')].filter((e) => e.name.includes('layer')).map((e) => e.name)"
+        )
+        settle(page)
+        first = page.evaluate(requested)
+        assert 0 < len(set(first)) < 20
+        page.wait_for_timeout(1000)
+        assert page.evaluate(requested) == first, "nothing is new, so nothing is requested again"
+        page.get_by_role("button", name="Show all 300").click()
+        until(page, "document.querySelectorAll('article').length === 300")
+        settle(page)
+        assert len(set(page.evaluate(requested))) < 20
+        page.locator("article").last.scroll_into_view_if_needed()
+        until(page, f"{requested}.some((name) => name.includes('layer299'))")
+        assert len(set(page.evaluate(requested))) < 50
+
+
+def test_text_is_sanitized_markdown_and_runs_share_a_step(pages, gallery):
+    page = pages.open(gallery, "#text", wait="article .prose")
+    assert page.locator("article .prose strong").first.inner_text() == "Step 500"
+    assert page.locator("article .prose script").count() == 0
+    assert page.locator("article .prose table").count() == 2
+    page.get_by_label(re.compile("Step of")).first.fill("0")
+    until(page, "[...document.querySelectorAll('article .prose strong')].every(e => e.innerText === 'Step 0')")
+    left, right = (page.locator("article").nth(i).bounding_box() for i in range(2))
+    assert left["y"] == right["y"]
+    page.get_by_label("Same step for all runs").uncheck()
+    page.get_by_label(re.compile("Step of")).first.fill("2")
+    until(page, "document.querySelector('article .prose strong').innerText === 'Step 200'")
+    assert page.locator("article .prose strong").nth(1).inner_text() != "Step 200"
+    page.get_by_label("Show Markdown source").check()
+    assert page.locator("article pre").first.inner_text().startswith("**Step 200**")
+
+
+def test_images_have_step_zoom_brightness_and_contrast(pages, gallery):
+    page = pages.open(gallery, "#images", wait="article img")
+    picture = page.locator("article img").first
+    picture.evaluate("image => image.decode()")
+    assert picture.evaluate("image => image.naturalWidth") == 64
+    before = picture.get_attribute("src")
+    page.get_by_label(re.compile("Step of")).first.fill("0")
+    until(page, "before => document.querySelector('article img').src !== before", arg=before)
+    page.get_by_label("Brightness").fill("2")
+    assert "brightness(2)" in picture.evaluate("image => image.style.filter")
+    page.get_by_label("Contrast").fill("0.5")
+    assert "contrast(0.5)" in picture.evaluate("image => image.style.filter")
+    page.get_by_role("button", name="Reset").click()
+    assert "brightness(1) contrast(1)" in picture.evaluate("image => image.style.filter")
+    page.get_by_label("Size", exact=True).fill("400")
+    assert picture.evaluate("image => image.clientHeight") == 400
+    picture.click()
+    dialog = page.get_by_role("dialog")
+    dialog.locator("img").wait_for()
+    dialog.get_by_label("Zoom").fill("8")
+    until(page, "document.querySelector('dialog img').clientWidth === 8 * 64")
+
+
+def test_images_of_runs_are_side_by_side_at_the_same_step_or_at_their_own(pages, gallery):
+    page = pages.open(gallery, "#images&tagFilter=generated", wait="article img")
+    until(page, "document.querySelectorAll('article img').length === 2")
+    left, right = (page.locator("article img").nth(i).bounding_box() for i in range(2))
+    assert left["y"] == right["y"]
+    assert left["x"] < right["x"]
+
+    def steps():
+        return [alt.split()[-1] for alt in page.locator("article img").evaluate_all("all => all.map((one) => one.alt)")]
+
+    assert steps() == ["500", "500"]
+    page.get_by_label(re.compile("Step of")).first.fill("1")
+    assert steps() == ["100", "100"]
+    page.get_by_label("Same step for all runs").uncheck()
+    page.get_by_label(re.compile("Step of")).first.fill("0")
+    assert steps()[0] == "0"
+    assert steps()[1] != "0"
+
+
+def test_audio_plays(pages, gallery):
+    page = pages.open(gallery, "#audio", wait="article audio")
+    length = page.locator("audio").first.evaluate(
+        """audio => new Promise((done) => {
+            audio.onloadedmetadata = () => done(audio.duration);
+            audio.preload = 'auto';
+            audio.load();
+        })"""
+    )
+    assert length == pytest.approx(1.0, abs=0.01)
+    before = page.locator("audio").first.get_attribute("src")
+    page.get_by_label(re.compile("Step of")).first.fill("0")
+    until(page, "before => document.querySelector('audio').src !== before", arg=page.evaluate("s => s", before))
+    assert page.locator("article").first.inner_text().endswith("step 0")
