@@ -1,4 +1,4 @@
-// Builds the page into the Python package. Addresses of assets are relative, so that any path prefix serves it.
+// Builds the page into the Python package. URLs of assets are relative, so the page works behind any path prefix.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,22 +8,23 @@ import { defineConfig, type Plugin } from "vite";
 
 const server = process.env["PULSEBOARD_URL"] ?? "http://127.0.0.1:6006";
 
-const page = fileURLToPath(new URL("../src/pulseboard/serve/page", import.meta.url));
+const outDir = fileURLToPath(new URL("../src/pulseboard/serve/page", import.meta.url));
 
-/** Compresses once, as well as it goes, what the server would compress for every visitor. */
-function compressed(): Plugin {
+/** Compresses the assets once, as well as possible, so that the server does not have to for every request. */
+function compressAssets(): Plugin {
   return {
-    name: "compressed",
+    name: "compress-assets",
     apply: "build",
-    // From the disk: Vite still changes chunks while it writes them.
+    // Read from disk, because Vite still changes chunks while it writes them.
     closeBundle() {
-      for (const name of readdirSync(page, { recursive: true, encoding: "utf8" })) {
+      for (const name of readdirSync(outDir, { recursive: true, encoding: "utf8" })) {
         if (!/\.(js|css|svg)$/.test(name)) continue;
-        const bytes = readFileSync(join(page, name));
+        const bytes = readFileSync(join(outDir, name));
+        // Smaller files fit into one packet anyway.
         if (bytes.length < 1400) continue;
         const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
-        writeFileSync(join(page, `${name}.br`), brotliCompressSync(bytes, quality));
-        writeFileSync(join(page, `${name}.gz`), gzipSync(bytes, { level: 9 }));
+        writeFileSync(join(outDir, `${name}.br`), brotliCompressSync(bytes, quality));
+        writeFileSync(join(outDir, `${name}.gz`), gzipSync(bytes, { level: 9 }));
       }
     },
   };
@@ -31,11 +32,11 @@ function compressed(): Plugin {
 
 export default defineConfig({
   base: "./",
-  plugins: [svelte(), compressed()],
+  plugins: [svelte(), compressAssets()],
   build: {
-    outDir: page,
+    outDir,
     emptyOutDir: true,
-    // Nothing inline: the policy is `default-src 'self'`, which forbids data: addresses too.
+    // No inlining: the content security policy is `default-src 'self'`, which forbids data URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: "es2022",
@@ -44,12 +45,8 @@ export default defineConfig({
       output: {
         codeSplitting: {
           // Two files for the first tab instead of fifteen small ones: over a tunnel each request costs a round trip.
-          groups: [
-            {
-              name: "charts",
-              test: /uplot|(components|lib|state)\/(Chart|line_chart|ScalarCard|ScalarsToolbar|CardGroups|MeaningCard|TagFilter|near|canvas|windows|ground|meanings|restarts|tags\.svelte|path|range|reading|ticks|smoothing|stretch|download|columns)/,
-            },
-          ],
+          // What only other tabs need stays out of them.
+          groups: [{ name: "charts", test: /uplot|src\/(charts|cards\/(?!one_run|key_tags)|api\/columns)/ }],
         },
       },
     },

@@ -1,22 +1,26 @@
-// What the page remembers between visits, in the browser's own storage.
+// What the page remembers between visits, in the browser's local storage.
 
-import type { Theme } from "../lib/colour";
-import { DEFAULT_VIEW, type View } from "../lib/view";
+import type { Theme } from "../ui/theme.svelte";
+import type { View } from "./view/view";
 
 export interface Settings {
   theme: Theme | "system";
   sideWidth: number;
   sideOpen: boolean;
+  /** Whether the runs are shown as a tree. */
   tree: boolean;
+  /** Settings and metrics shown next to the runs. */
   columns: string[];
   cardWidth: number;
   settingsOpen: boolean;
   closedGroups: string[];
-  /** The parts of the view that are habits rather than places. */
+  /** The parts of the view that are preferences. */
   view: Partial<View>;
 }
 
 const KEY = "pulseboard.settings";
+const MIN_SIDE_WIDTH = 200;
+const MAX_SIDE_WIDTH = 640;
 const DEFAULTS: Settings = {
   theme: "system",
   sideWidth: 288,
@@ -29,7 +33,7 @@ const DEFAULTS: Settings = {
   view: {},
 };
 
-function read(): Settings {
+function readSettings(): Settings {
   try {
     return { ...DEFAULTS, ...(JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Settings>) };
   } catch {
@@ -37,40 +41,37 @@ function read(): Settings {
   }
 }
 
-export const settings = $state<Settings>(read());
+export const settings = $state<Settings>(readSettings());
 
 export function saveSettings(): void {
   try {
     localStorage.setItem(KEY, JSON.stringify(settings));
   } catch {
-    // Private windows may refuse; the page works without.
+    // Private windows may forbid it. The page works without.
   }
 }
 
-const HABITS = [
-  "smoothing",
-  "smoother",
-  "x",
-  "logX",
-  "logY",
-  "ignoreOutliers",
-  "syncZoom",
-  "tooltipSort",
-  "findings",
-  "bands",
-  "pinned",
-  "statistic",
-  "runSort",
-  "runSortDown",
-] as const;
-
-/** A view as this reader likes it. */
-export function habitualView(): View {
-  return { ...DEFAULT_VIEW, ...settings.view };
+/** Forgets everything and reloads the page. */
+export function resetSettings(): void {
+  localStorage.removeItem(KEY);
+  location.hash = "";
+  location.reload();
 }
 
-export function rememberHabits(view: View): void {
-  const habits: Record<string, unknown> = {};
-  for (const key of HABITS) habits[key] = $state.snapshot(view[key]);
-  settings.view = habits as Partial<View>;
+export function nextTheme(): void {
+  const themes = ["system", "light", "dark"] as const;
+  settings.theme = themes[(themes.indexOf(settings.theme) + 1) % 3]!;
+}
+
+export function toggleColumn(column: string): void {
+  if (settings.columns.includes(column)) {
+    settings.columns = settings.columns.filter((other) => other !== column);
+    return;
+  }
+  settings.columns = [...settings.columns, column];
+  settings.sideWidth = Math.max(settings.sideWidth, Math.min(MAX_SIDE_WIDTH, 250 + settings.columns.length * 78));
+}
+
+export function setSideWidth(width: number): void {
+  settings.sideWidth = Math.max(MIN_SIDE_WIDTH, Math.min(MAX_SIDE_WIDTH, width));
 }

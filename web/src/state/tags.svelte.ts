@@ -1,29 +1,29 @@
-// The tags a tab shows: of a kind, of the drawn runs, that the filter lets through.
+// The tags on the server.
 
-import { patternOf } from "../lib/pattern";
-import { app } from "./app.svelte";
+import type { TagSummary } from "../api/types";
 
-/** Tags of a kind that any drawn run has, filtered. */
-export function shownTags(kind: (kinds: string[]) => boolean): string[] {
-  const pattern = patternOf(app.view.tagFilter);
-  const drawn = app.drawnSet;
-  const all = drawn.size === app.runs.length;
-  return app.tags
-    .filter((tag) => kind(tag.kinds) && pattern.fits(tag.tag))
-    .filter((tag) => all || typeof tag.runs === "number" || tag.runs.some((run) => drawn.has(run)))
-    .map((tag) => tag.tag);
+class TagIndex {
+  all = $state.raw<TagSummary[]>([]);
+  byName = $derived(new Map(this.all.map((tag) => [tag.tag, tag])));
+  /** The kinds of values that any run logged: scalar, histogram, image, … */
+  kinds = $derived(new Set(this.all.flatMap((tag) => tag.kinds)));
 }
 
-/** The drawn runs that have a tag. */
-export function runsWith(tag: string): string[] {
-  const entry = app.tagIndex.get(tag);
-  if (!entry || typeof entry.runs === "number") return app.drawn;
-  const having = new Set(entry.runs);
-  return app.drawn.filter((run) => having.has(run));
+export const tagIndex = new TagIndex();
+
+export function storeTags(tags: TagSummary[]): void {
+  tagIndex.all = tags;
 }
 
-export const isScalar = (kinds: string[]) => kinds.includes("scalar");
-export const isHistogram = (kinds: string[]) => kinds.some((kind) => kind.startsWith("histogram"));
-export const isImage = (kinds: string[]) => kinds.some((kind) => kind.startsWith("image") || kind === "video");
-export const isAudio = (kinds: string[]) => kinds.includes("audio");
-export const isText = (kinds: string[]) => kinds.includes("text");
+/** Whether any run logged values of a kind, or of a variant of it such as `image_sequence`. */
+export function hasKind(kind: string): boolean {
+  return [...tagIndex.kinds].some((logged) => logged.startsWith(kind));
+}
+
+/** The runs of `candidates` that logged a tag. All of them if the server does not list the runs of a tag. */
+export function runsWithTag(tag: string, candidates: string[]): string[] {
+  const entry = tagIndex.byName.get(tag);
+  if (!entry || typeof entry.runs === "number") return candidates;
+  const names = new Set(entry.runs);
+  return candidates.filter((run) => names.has(run));
+}

@@ -1,0 +1,120 @@
+// HTTP requests to the server. No other file contains an endpoint's address, except public/prefetch.js.
+
+import { readColumns, type Curve } from "./columns";
+import { ApiError } from "./errors";
+import type {
+  Distributions,
+  Graph,
+  GroupsQuery,
+  Guide,
+  Histograms,
+  Marks,
+  Meaning,
+  MediaItem,
+  Model,
+  Report,
+  Restart,
+  RunHparams,
+  RunSummary,
+  ServerStatus,
+  Table,
+  TagSummary,
+  TextItem,
+  WindowQuery,
+  XAxisMetric,
+} from "./types";
+
+type Query = Record<string, string | number | boolean | string[] | null | undefined>;
+
+/** The URL of an endpoint. It is relative to the page, so a path prefix needs no configuration. */
+export function endpointUrl(path: string, query: Query = {}): string {
+  const url = new URL(`api/${path}`, new URL("./", location.href.split("#")[0]));
+  for (const [key, value] of Object.entries(query)) {
+    if (value === null || value === undefined) continue;
+    for (const item of Array.isArray(value) ? value : [value]) url.searchParams.append(key, String(item));
+  }
+  return url.href;
+}
+
+declare global {
+  interface Window {
+    /** Responses that public/prefetch.js requested while this code was loading, by path and query. */
+    pulseboardPrefetch?: Record<string, Promise<Response>>;
+  }
+}
+
+/** A prefetched response. It is used once, because a second request needs fresh data. */
+function takePrefetched(url: string): Promise<Response> | undefined {
+  const key = url.slice(url.lastIndexOf("/api/") + 5);
+  const response = window.pulseboardPrefetch?.[key];
+  if (response) delete window.pulseboardPrefetch![key];
+  return response;
+}
+
+async function request(path: string, query: Query = {}, init: RequestInit = {}): Promise<Response> {
+  let response: Response;
+  try {
+    const url = endpointUrl(path, query);
+    response = await (takePrefetched(url) ?? fetch(url, { credentials: "same-origin", ...init }));
+  } catch {
+    throw new ApiError(0, "The server is not responding.", "Is pulseboard still running? The page keeps retrying.");
+  }
+  if (response.ok) return response;
+  let message = `The server responded with status ${response.status} to ${path}.`;
+  let advice = "";
+  try {
+    const body = (await response.json()) as { error?: { what?: string; do?: string } };
+    message = body.error?.what ?? message;
+    advice = body.error?.do ?? "";
+  } catch {
+    // The body is not JSON, so the message above is all there is.
+  }
+  throw new ApiError(response.status, message, advice);
+}
+
+function sendJson(path: string, method: "POST" | "PUT", body: unknown): Promise<Response> {
+  return request(path, {}, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+}
+
+async function getJson<T>(path: string, query: Query = {}): Promise<T> {
+  return (await (await request(path, query)).json()) as T;
+}
+
+async function getCurves(path: string, query: unknown): Promise<Curve[]> {
+  return readColumns(await (await sendJson(path, "POST", query)).arrayBuffer()).curves;
+}
+
+export const getStatus = () => getJson<ServerStatus>("status");
+export const getRuns = () => getJson<{ revision: number; runs: RunSummary[] }>("runs");
+export const getTags = () => getJson<{ revision: number; tags: TagSummary[] }>("tags", { names: 1 });
+/** The metrics that can be the x axis, those that rise first. */
+export const getXAxes = (runs: string[]) => getJson<{ metrics: XAxisMetric[] }>("x_axes", { run: runs });
+export const getWindow = (query: WindowQuery) => getCurves("window", query);
+export const getGroups = (query: GroupsQuery) => getCurves("groups", query);
+export const getHistograms = (run: string, tag: string, limit: number) =>
+  getJson<Histograms>("histograms", { run, tag, limit });
+export const getDistributions = (run: string, tag: string) => getJson<Distributions>("distributions", { run, tag });
+export const getImages = (run: string, tag: string) => getJson<{ items: MediaItem[] }>("images", { run, tag });
+export const getAudio = (run: string, tag: string) => getJson<{ items: MediaItem[] }>("audio", { run, tag });
+export const imageUrl = (run: string, tag: string, index: number, frame?: number) =>
+  endpointUrl("image", { run, tag, index, frame });
+export const clipUrl = (run: string, tag: string, index: number) => endpointUrl("clip", { run, tag, index });
+/** A CSV file with every point of some tags. */
+export const exportUrl = (runs: string[], tags: string[]) =>
+  endpointUrl("export", { format: "csv", run: runs, tag: tags });
+export const getTexts = (run: string, tag: string) => getJson<{ items: TextItem[] }>("texts", { run, tag });
+export const getHparams = () => getJson<{ runs: Record<string, RunHparams> }>("hparams");
+/** The settings of runs, and the last, min, max and best value of some metrics. */
+export const getTable = async (runs: string[], metrics: string[]) =>
+  (await (await sendJson("table", "POST", { runs, metrics })).json()) as Table;
+export const getGraph = (run: string, tag?: string) => getJson<Graph>("graph", { run, tag });
+export const getModules = (run: string) => getJson<{ run: string; models: Model[] }>("modules", { run });
+export const getRestarts = (run: string) => getJson<{ restarts: Restart[] }>("restarts", { run });
+export const getDiagnosis = (runs: string[]) => getJson<Report>("diagnosis", { run: runs });
+export const getGuide = (slug: string) => getJson<Guide>("guide", { slug });
+export const getMeaning = (tag: string) => getJson<Meaning | null>("meaning", { tag });
+
+/** Stores a user's marks, by run. */
+export async function putMarks(marks: Record<string, Marks>): Promise<void> {
+  await sendJson("marks", "PUT", { marks });
+}

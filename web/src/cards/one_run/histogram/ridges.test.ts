@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+import { bucketAt, layOutRidges } from "./ridges";
+
+const histograms = {
+  steps: [0, 100],
+  wall_times: [1000, 1010],
+  lefts: [
+    [0, 1, 2],
+    [0, 1, 2],
+  ],
+  rights: [
+    [1, 2, 3],
+    [1, 2, 3],
+  ],
+  counts: [
+    [0, 4, 0],
+    [1, 8, 1],
+  ],
+};
+const box = { left: 0, top: 0, width: 300, height: 100 };
+
+describe("ridges", () => {
+  test("the newest ridge is at the bottom, the oldest above it", () => {
+    const { rows } = layOutRidges(histograms, box, "offset", "step");
+    expect(rows.map((row) => row.baseline)).toEqual([35, 100]);
+  });
+
+  test("overlaid ridges share one baseline", () => {
+    const { rows } = layOutRidges(histograms, box, "overlay", "step");
+    expect(rows.map((row) => row.baseline)).toEqual([100, 100]);
+  });
+
+  test("the bucket under the pointer is found", () => {
+    const laid = layOutRidges(histograms, box, "offset", "step");
+    expect(bucketAt(laid, histograms, 150, 98)).toMatchObject({ ridge: { step: 100 }, bucket: 1 });
+    expect(bucketAt(laid, histograms, 150, 30)).toMatchObject({ ridge: { step: 0 }, bucket: 1 });
+  });
+
+  test("no histograms give no ridges", () => {
+    const none = { steps: [], wall_times: [], lefts: [], rights: [], counts: [] };
+    expect(layOutRidges(none, box, "offset", "step").rows).toEqual([]);
+  });
+});

@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { groupTags, isSystemTag } from "./tag_groups";
+
+test("tags are grouped by prefix: without prefix first, about the machine last", () => {
+  expect(groupTags(["gpu/0/util", "train/loss", "layer10", "layer2", "train/acc"])).toEqual([
+    { name: "", tags: ["layer2", "layer10"] },
+    { name: "train", tags: ["train/acc", "train/loss"] },
+    { name: "gpu", tags: ["gpu/0/util"] },
+  ]);
+  expect(groupTags(["/odd"])).toEqual([{ name: "", tags: ["/odd"] }]);
+});
+
+test("tags about the machine are recognized by name", () => {
+  expect(
+    ["gpu/0/utilization", "perf/mfu", "train/tokens_per_sec", "system/cpu", "pulseboard/overhead"].every(isSystemTag),
+  ).toBe(true);
+  expect(["train/loss", "val/perplexity", "timeline"].some(isSystemTag)).toBe(false);
+});

@@ -1,0 +1,45 @@
+// Tags grouped by prefix, as in TensorBoard.
+
+import { compareNames } from "../ui/text/natural_order";
+
+export interface TagGroup {
+  name: string;
+  tags: string[];
+}
+
+/** Sorted groups of sorted tags. Tags without a prefix come first, in a group without a name. */
+export function groupTags(tags: string[]): TagGroup[] {
+  const groups = new Map<string, string[]>();
+  const unprefixed: string[] = [];
+  for (const tag of tags) {
+    const slash = tag.indexOf("/");
+    if (slash > 0) {
+      const name = tag.slice(0, slash);
+      const group = groups.get(name);
+      if (group) group.push(tag);
+      else groups.set(name, [tag]);
+    } else {
+      unprefixed.push(tag);
+    }
+  }
+  const ungrouped: string[] = [];
+  for (const tag of unprefixed) {
+    const group = groups.get(tag);
+    if (group) group.push(tag);
+    else ungrouped.push(tag);
+  }
+  const sorted = [...groups].map(([name, members]) => ({ name, tags: members.sort(compareNames) }));
+  // Groups about the model come before groups about the machine.
+  sorted.sort(
+    (a, b) => Number(isSystemTag(`${a.name}/`)) - Number(isSystemTag(`${b.name}/`)) || compareNames(a.name, b.name),
+  );
+  return ungrouped.length > 0 ? [{ name: "", tags: ungrouped.sort(compareNames) }, ...sorted] : sorted;
+}
+
+const SYSTEM_TAG =
+  /^(pulseboard|system|sys|gpu|cpu|memory|perf|performance|throughput|hardware|disk|network|time|timing|speed)[/_.]|tokens?_per_sec|samples?_per_sec|it(er)?s?_per_sec|step_time|\bmfu\b/i;
+
+/** Whether a tag is about the machine rather than the model. */
+export function isSystemTag(tag: string): boolean {
+  return SYSTEM_TAG.test(tag);
+}

@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import { makeCurve } from "../../api/columns";
+import { finiteMax, finiteMin, panRange, valueAt, withMargin, xRange, yRange, zoomRange } from "./range";
+
+const plain = { log: false, ignoreOutliers: false, orphans: false, smoothed: false };
+
+describe("ranges of axes", () => {
+  test("x covers all curves", () => {
+    expect(xRange([makeCurve("a", "t", [0, 5], [1, 1]), makeCurve("b", "t", [3, 9], [1, 1])])).toEqual([0, 9]);
+    expect(xRange([])).toBeNull();
+  });
+
+  test("a single x gets a range around it", () => {
+    const [from, to] = xRange([makeCurve("a", "t", [100], [1])])!;
+    expect(from).toBeLessThan(100);
+    expect(to).toBeGreaterThan(100);
+  });
+
+  test("a logarithmic x leaves out step 0", () => {
+    expect(xRange([makeCurve("a", "t", [0, 1, 100], [1, 1, 1])], true)).toEqual([1, 100]);
+  });
+
+  test("y covers only the points within the range of x", () => {
+    const curve = makeCurve("a", "t", [0, 1, 2], [1000, 1, 3]);
+    expect(yRange([curve], [1, 2], plain)).toEqual([0.9, 3.1]);
+  });
+
+  test("NaN and infinities do not affect y", () => {
+    const curve = makeCurve("a", "t", [0, 1, 2], [NaN, 1, Infinity]);
+    expect(yRange([curve], [0, 2], plain)).toEqual([0.9, 1.1]);
+    expect(yRange([makeCurve("a", "t", [0], [NaN])], [0, 1], plain)).toBeNull();
+  });
+
+  test("outliers are left out on request", () => {
+    const values = Array.from({ length: 100 }, (_, i) => i / 100);
+    values[50] = 1e9;
+    const curve = makeCurve(
+      "a",
+      "t",
+      values.map((_, i) => i),
+      values,
+    );
+    expect(yRange([curve], [0, 100], plain)![1]).toBeGreaterThan(1e9);
+    expect(yRange([curve], [0, 100], { ...plain, ignoreOutliers: true })![1]).toBeLessThan(2);
+  });
+
+  test("a logarithmic y leaves out values below zero", () => {
+    const [from] = yRange([makeCurve("a", "t", [0, 1, 2], [-5, 0.1, 10])], [0, 2], { ...plain, log: true })!;
+    expect(from).toBeGreaterThan(0);
+  });
+
+  test("zooming keeps the value under the pointer in place", () => {
+    expect(valueAt([0, 100], 0.25)).toBe(25);
+    expect(valueAt([1, 100], 0.5, true)).toBeCloseTo(10);
+    expect(zoomRange([0, 100], 25, 0.5)).toEqual([12.5, 62.5]);
+    const [a, b] = zoomRange([1, 100], 10, 0.5, true);
+    expect(Math.sqrt(a * b)).toBeCloseTo(10);
+  });
+
+  test("panning moves by a fraction of the width", () => {
+    expect(panRange([0, 100], 0.1)).toEqual([10, 110]);
+    expect(panRange([1, 100], 0.5, true)[0]).toBeCloseTo(10);
+  });
+
+  test("a flat curve gets a margin", () => {
+    expect(withMargin([2, 2], false)).toEqual([1.8, 2.2]);
+    expect(withMargin([0, 0], false)).toEqual([-1, 1]);
+  });
+
+  test("min and max skip values that are not finite", () => {
+    expect(finiteMin(Float64Array.of(NaN, 3, -Infinity, 2))).toBe(2);
+    expect(finiteMax(Float64Array.of(NaN))).toBeNaN();
+  });
+});

@@ -1,0 +1,148 @@
+// Saves the current view as a self-contained HTML file: images instead of canvases, inline styles, no scripts.
+
+import { escapeXml } from "../charts/files/svg";
+import { runList } from "../runs/run_list.svelte";
+import { STATUS_WORDS } from "../runs/status_words";
+import { diagnosis } from "../state/diagnosis.svelte";
+import { page } from "../state/page.svelte";
+import { runIndex, runLabel } from "../state/runs.svelte";
+import { server } from "../state/server.svelte";
+import { FALLBACK_TAB } from "../state/view/view";
+import { view, viewLink } from "../state/view.svelte";
+import { healthOf, sortByHealth } from "../tabs/health/run_health";
+import { verdictOf } from "../tabs/health/verdict";
+import { showError, showMessage } from "../ui/messages.svelte";
+import { fileName, saveFile } from "../ui/save_file";
+import { formatTime } from "../ui/text/format";
+import { theme } from "../ui/theme.svelte";
+
+const MAX_WAIT_MS = 8000;
+/** Controls make no sense in a file without scripts. */
+const CONTROLS =
+  "script, button.icon-button, button.button, .segments, label:has(input, select), .u-over, .u-under, .u-legend, " +
+  "input, select, textarea, audio, [data-no-report], .skeleton";
+
+/** The copy scrolls as a page, and its charts are pictures that shrink with their cards instead of being cut. */
+const REPORT_STYLES = `
+html, body { height: auto; overflow: auto }
+main { overflow: visible; max-width: 1500px; margin: auto }
+.report-head { padding: 16px 16px 0 }
+.report-verdicts { max-width: 1500px; margin: 12px auto; padding: 0 16px; list-style: none }
+.report-verdicts li { padding: 2px 0; overflow-wrap: anywhere }
+.report-picture { max-width: 100% }
+.uplot, .u-wrap { width: 100% !important; height: 100% !important }
+.uplot .report-picture { width: 100%; height: 100%; object-fit: contain }`;
+
+/** Draws the cards outside the view too, then saves the main part of the page. */
+export async function exportReport(): Promise<void> {
+  page.exporting = true;
+  showMessage("Creating the report…");
+  const main = document.getElementById("main");
+  if (!main) return;
+  try {
+    await waitForCards(main);
+    const body = verdicts() + (await staticCopy(main));
+    const now = formatTime(Date.now() / 1000);
+    const title = `${server.status?.title ?? "Pulseboard"}: ${view.tab ?? FALLBACK_TAB}`;
+    const html =
+      `<!doctype html>\n<html lang="en" data-theme="${theme.current}"><head><meta charset="utf-8">` +
+      `<meta name="viewport" content="width=device-width, initial-scale=1"><title>${escapeXml(title)}</title>` +
+      `<style>${pageStyles()}\n${REPORT_STYLES}</style></head><body>` +
+      `<header class="report-head"><h1>${escapeXml(title)}</h1><p class="dim">${escapeXml(now)} · ` +
+      `<a href="${escapeXml(viewLink())}">open the live view</a></p></header>${body}</body></html>`;
+    saveFile(fileName(title, "html"), html, "text/html");
+    showMessage("Report saved.");
+  } catch (error) {
+    showError(error);
+  } finally {
+    page.exporting = false;
+  }
+}
+
+/** The verdict on each drawn run, as a list. The Health tab shows the verdicts itself. */
+function verdicts(): string {
+  if (view.tab === "health") return "";
+  const shown = runList.visible
+    .map((name) => runIndex.byName.get(name)!)
+    .map((run) => healthOf(run, diagnosis.reportOf(run.name)));
+  const items = sortByHealth(shown).flatMap((health) => {
+    const verdict = verdictOf(health);
+    if (verdict === null || health.status === null) return [];
+    const next = verdict.next === null ? [] : [`next: ${verdict.next}`];
+    const text = [verdict.headline, ...verdict.facts, ...next].join(" · ");
+    const status = `<span class="badge ${health.status}">${STATUS_WORDS[health.status]}</span>`;
+    return [`<li>${status} <b>${escapeXml(runLabel(health.run.name))}</b>: ${escapeXml(text)}</li>`];
+  });
+  return items.length > 0 ? `<ul class="report-verdicts">${items.join("")}</ul>` : "";
+}
+
+/** Waits until every card has its data, but not forever. */
+async function waitForCards(main: HTMLElement): Promise<void> {
+  const end = performance.now() + MAX_WAIT_MS;
+  do {
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  } while (main.querySelector("[data-waiting]") && performance.now() < end);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+}
+
+function pageStyles(): string {
+  const rules: string[] = [];
+  for (const sheet of document.styleSheets) {
+    try {
+      for (const rule of sheet.cssRules) rules.push(rule.cssText);
+    } catch {
+      // A style sheet of a browser extension.
+    }
+  }
+  return rules.join("\n").replaceAll("</", "<\\/");
+}
+
+/** A copy of the page with images in place of canvases and without controls, as HTML. */
+async function staticCopy(main: HTMLElement): Promise<string> {
+  // In a separate document, where nothing is loaded: the page's content security policy forbids data URLs.
+  const inert = document.implementation.createHTMLDocument("");
+  const copy = inert.importNode(main, true);
+  const canvases = [...main.querySelectorAll("canvas")];
+  [...copy.querySelectorAll("canvas")].forEach((canvas, i) => {
+    const source = canvases[i]!;
+    if (source.width === 0 || source.height === 0) return canvas.remove();
+    const image = inert.createElement("img");
+    image.src = source.toDataURL("image/png");
+    image.width = source.clientWidth;
+    image.height = source.clientHeight;
+    image.alt = source.closest("[aria-label]")?.getAttribute("aria-label") ?? "";
+    image.className = "report-picture";
+    return canvas.replaceWith(image);
+  });
+  await Promise.all(
+    [...copy.querySelectorAll<HTMLImageElement>("img[src]:not([src^='data:'])")].map(async (image) => {
+      try {
+        const url = new URL(image.getAttribute("src")!, location.href);
+        image.src = await dataUrl(await (await fetch(url)).blob());
+      } catch {
+        image.remove();
+      }
+    }),
+  );
+  for (const element of copy.querySelectorAll(CONTROLS)) element.remove();
+  // Buttons that also show something become plain text.
+  for (const button of copy.querySelectorAll("button")) {
+    const plain = inert.createElement("span");
+    plain.className = button.className;
+    plain.append(...button.childNodes);
+    button.replaceWith(plain);
+  }
+  for (const element of copy.querySelectorAll("*")) {
+    for (const { name } of [...element.attributes]) if (name.startsWith("on")) element.removeAttribute(name);
+  }
+  return copy.outerHTML;
+}
+
+function dataUrl(blob: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(reader.error ?? new Error("The image could not be read."));
+    reader.readAsDataURL(blob);
+  });
+}

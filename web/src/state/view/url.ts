@@ -1,0 +1,198 @@
+// The view as a URL hash, in TensorBoard's format with our additions.
+
+import type { Smoother, Statistic, XAxis } from "../../api/types";
+import { DEFAULT_VIEW, FALLBACK_TAB, type RunSort, type View } from "./view";
+
+/** Finds a tab's id by a name in a URL; null if there is no such tab. */
+export type FindTab = (name: string) => string | null;
+
+const X_AXES: Record<string, XAxis> = {
+  step: "step",
+  relative: "relative",
+  wall: "wall",
+  wall_time: "wall",
+  wall_clock: "wall",
+};
+
+/** The parts of the view that a hash contains. Never throws: invalid parts are ignored. */
+export function parseHash(hash: string, findTab: FindTab): Partial<View> {
+  const view: Partial<View> = {};
+  const parts = hash.replace(/^#\/?/, "").split("&").filter(Boolean);
+  for (const part of parts) {
+    const equals = part.indexOf("=");
+    if (equals < 0) {
+      const tab = findTab(decode(part).toLowerCase());
+      if (tab !== null) view.tab = tab;
+      continue;
+    }
+    readPart(view, part.slice(0, equals), decode(part.slice(equals + 1)));
+  }
+  return view;
+}
+
+function readPart(view: Partial<View>, key: string, value: string): void {
+  switch (key) {
+    case "regexInput":
+    case "runFilter":
+      view.runFilter = value;
+      break;
+    case "tagFilter":
+    case "tagRegex":
+      view.tagFilter = value;
+      break;
+    case "smoothing":
+    case "_smoothingWeight":
+      if (Number.isFinite(Number(value))) view.smoothing = Math.max(0, Math.min(0.999, Number(value)));
+      break;
+    case "smoother":
+      if (["debiased", "time-weighted", "gaussian", "running-mean"].includes(value)) view.smoother = value as Smoother;
+      break;
+    case "x":
+    case "_xType":
+      if (X_AXES[value]) view.x = X_AXES[value];
+      else if (value.startsWith("tag:") && value !== "tag:") view.x = value as XAxis;
+      break;
+    case "logX":
+      view.logX = parseFlag(value);
+      break;
+    case "logY":
+      view.logY = parseFlag(value);
+      break;
+    case "ignoreOutliers":
+    case "_ignoreYOutliers":
+      view.ignoreOutliers = parseFlag(value);
+      break;
+    case "orphans":
+      view.orphans = parseFlag(value);
+      break;
+    case "syncZoom":
+      view.syncZoom = parseFlag(value);
+      break;
+    case "zoom": {
+      const [from, to] = value.split(",").map(Number);
+      if (Number.isFinite(from) && Number.isFinite(to)) view.zoom = [from!, to!];
+      break;
+    }
+    case "tooltip":
+      if (["nearest", "value", "name"].includes(value)) view.tooltipSort = value as View["tooltipSort"];
+      break;
+    case "findings":
+      view.findings = parseFlag(value);
+      break;
+    case "bands":
+      view.bands = parseFlag(value);
+      break;
+    case "pinned":
+      view.pinned = parseTexts(value);
+      break;
+    case "pinnedCards":
+      // TensorBoard's format: [{"plugin": "scalars", "tag": "loss"}].
+      view.pinned = parseList(value).flatMap((card) =>
+        typeof card === "object" && card !== null && "tag" in card ? [String(card.tag)] : [],
+      );
+      break;
+    case "overlays":
+      view.overlays = parseList(value).flatMap((tags) => (Array.isArray(tags) ? [tags.map(String)] : []));
+      break;
+    case "full":
+      view.full = value;
+      break;
+    case "runs":
+      view.selection = { only: parseTexts(value) };
+      break;
+    case "except":
+      view.selection = { except: parseTexts(value) };
+      break;
+    case "runSelectionState": {
+      // TensorBoard's format: base64 of {"run": true | false}.
+      try {
+        const state = JSON.parse(atob(value)) as Record<string, boolean>;
+        view.selection = { except: Object.keys(state).filter((name) => !state[name]) };
+      } catch {
+        // An invalid state changes nothing.
+      }
+      break;
+    }
+    case "groupRegex":
+      view.groupBy = { kind: "regex", value };
+      break;
+    case "groupHparam":
+      view.groupBy = { kind: "hparam", value };
+      break;
+    case "statistic":
+      if (["mean-sd", "mean-se", "mean-95", "median-range"].includes(value)) view.statistic = value as Statistic;
+      break;
+    case "sort": {
+      view.runSortDown = value.startsWith("-");
+      view.runSort = value.replace(/^-/, "") as RunSort;
+      break;
+    }
+    case "run":
+      view.run = value;
+      break;
+    case "compare":
+      view.compare = parseTexts(value);
+      break;
+  }
+}
+
+/** A hash with everything in which a view differs from the default. The tab comes first. */
+export function formatHash(view: View): string {
+  const base = DEFAULT_VIEW;
+  const parts: string[] = [view.tab ?? FALLBACK_TAB];
+  const add = (key: string, value: string) => parts.push(`${key}=${encode(value)}`);
+  if (view.runFilter !== "") add("regexInput", view.runFilter);
+  if (view.tagFilter !== "") add("tagFilter", view.tagFilter);
+  if (view.smoothing !== base.smoothing) add("smoothing", String(view.smoothing));
+  if (view.smoother !== base.smoother) add("smoother", view.smoother);
+  if (view.x !== base.x) add("x", view.x);
+  for (const key of ["logX", "logY", "ignoreOutliers", "orphans", "syncZoom", "findings", "bands"] as const) {
+    if (view[key] !== base[key]) add(key, view[key] ? "1" : "0");
+  }
+  if (view.zoom) add("zoom", view.zoom.map((v) => +v.toPrecision(12)).join(","));
+  if (view.tooltipSort !== base.tooltipSort) add("tooltip", view.tooltipSort);
+  if (view.pinned.length > 0) add("pinned", JSON.stringify(view.pinned));
+  if (view.overlays.length > 0) add("overlays", JSON.stringify(view.overlays));
+  if (view.full !== null) add("full", view.full);
+  if ("only" in view.selection) add("runs", JSON.stringify(view.selection.only));
+  else if (view.selection.except.length > 0) add("except", JSON.stringify(view.selection.except));
+  if (view.groupBy.kind === "regex" && view.groupBy.value) add("groupRegex", view.groupBy.value);
+  if (view.groupBy.kind === "hparam" && view.groupBy.value) add("groupHparam", view.groupBy.value);
+  if (view.statistic !== base.statistic) add("statistic", view.statistic);
+  if (view.runSort !== base.runSort || view.runSortDown !== base.runSortDown) {
+    add("sort", (view.runSortDown ? "-" : "") + view.runSort);
+  }
+  if (view.run !== null) add("run", view.run);
+  if (view.compare.length > 0) add("compare", JSON.stringify(view.compare));
+  return `#${parts.join("&")}`;
+}
+
+function parseFlag(value: string): boolean {
+  return value === "1" || value === "true";
+}
+
+function parseList(value: string): unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return Array.isArray(parsed) ? parsed : [];
+  } catch {
+    return [];
+  }
+}
+
+function parseTexts(value: string): string[] {
+  return parseList(value).map(String);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Percent-encoding that leaves paths and expressions readable. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replace(/%2F/g, "/").replace(/%3A/g, ":").replace(/%2C/g, ",");
+}

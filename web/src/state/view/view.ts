@@ -1,0 +1,74 @@
+// The view: what the page shows and how. All of it is in the URL.
+
+import type { Smoother, Statistic, XAxis } from "../../api/types";
+import type { Selection } from "./selection";
+
+export type RunSort = "name" | "started" | "status" | "last_step" | `column:${string}`;
+export type GroupBy = { kind: "none" } | { kind: "regex"; value: string } | { kind: "hparam"; value: string };
+
+/** The tab that is shown if the URL names none. */
+export const FALLBACK_TAB = "scalars";
+
+export interface View {
+  /** The id of the open tab; null until one is chosen. */
+  tab: string | null;
+  runFilter: string;
+  tagFilter: string;
+  selection: Selection;
+  smoothing: number;
+  smoother: Smoother;
+  x: XAxis;
+  logX: boolean;
+  logY: boolean;
+  ignoreOutliers: boolean;
+  /** Whether points that a restart replaced are drawn. */
+  orphans: boolean;
+  syncZoom: boolean;
+  /** The range of x on all cards, if they zoom together. */
+  zoom: [number, number] | null;
+  tooltipSort: "nearest" | "value" | "name";
+  /** Whether findings are shaded on charts. */
+  findings: boolean;
+  /** Whether bands of healthy and unhealthy values are drawn. */
+  bands: boolean;
+  pinned: string[];
+  /** Cards that draw several tags together. */
+  overlays: string[][];
+  /** The card that is open at full size. */
+  full: string | null;
+  groupBy: GroupBy;
+  statistic: Statistic;
+  runSort: RunSort;
+  runSortDown: boolean;
+  /** The run that a tab shows: Health, Graph. */
+  run: string | null;
+  compare: string[];
+}
+
+export const DEFAULT_VIEW: View = {
+  tab: null,
+  runFilter: "",
+  tagFilter: "",
+  selection: { except: [] },
+  smoothing: 0.6,
+  smoother: "debiased",
+  x: "step",
+  logX: false,
+  logY: false,
+  ignoreOutliers: false,
+  orphans: false,
+  syncZoom: false,
+  zoom: null,
+  tooltipSort: "nearest",
+  findings: true,
+  bands: false,
+  pinned: [],
+  overlays: [],
+  full: null,
+  groupBy: { kind: "none" },
+  statistic: "mean-sd",
+  runSort: "name",
+  runSortDown: false,
+  run: null,
+  compare: [],
+};
