@@ -1,9 +1,9 @@
-"""Train a plain convolutional network to tell ten shapes apart, and log it the way most trainings are logged.
+"""Train a plain convolutional network to classify ten shapes, with the usual logging.
 
 python trainers/classifier.py                                       # a minute on one core
 python trainers/classifier.py --optimizer sgd --learning-rate 0.1
 python trainers/classifier.py --images pictures/ --size 64 --width 64 --batch-size 256 --steps 20000
-python trainers/classifier.py --fault label-noise                   # break it, and watch the diagnosis
+python trainers/classifier.py --fault label-noise                   # broken on purpose; see zoo/faults/
 """
 
 import argparse
@@ -19,37 +19,37 @@ from torch import nn
 import pulseboard as pb
 
 sys.path.insert(0, str(Path(__file__).parent))
-from images import Images, batch_of, folder, shapes, sheet, split
-from parts import Parts, add_fault_argument, apply_fault, batch_checksum, config_of, find_fault, notes_of
+from image_data import Images, batch_of, folder, image_grid, shapes, split
+from loop_parts import LoopParts, add_fault_argument, apply_fault, batch_checksum, config_of, find_fault, notes_of
 
 # ---- arguments
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("--dir", default="runs", help="where runs are kept (runs)")
-parser.add_argument("--run-tag", help="a word behind the run's number, to find it by")
+parser.add_argument("--dir", default="runs", help="log directory (runs)")
+parser.add_argument("--run-tag", help="appended to the run's number")
 parser.add_argument("--steps", type=int, default=1200, help="batches to train on (1200)")
-parser.add_argument("--batch-size", type=int, default=64, help="pictures a batch; more are less noisy and cost more")
-parser.add_argument("--optimizer", choices=("adamw", "sgd"), default="adamw", help="sgd is with momentum 0.9")
-parser.add_argument("--learning-rate", type=float, help="the highest; 3e-3 for adamw and 0.1 for sgd")
-parser.add_argument("--warmup-steps", type=int, help="steps until the learning rate is at its highest (a twentieth)")
-parser.add_argument("--weight-decay", type=float, default=1e-2, help="pull of every weight towards 0")
-parser.add_argument("--clip-norm", type=float, default=5.0, help="gradients longer than this are cut; 0: never")
+parser.add_argument("--batch-size", type=int, default=64, help="images per batch; more are less noisy and cost more")
+parser.add_argument("--optimizer", choices=("adamw", "sgd"), default="adamw", help="sgd has momentum 0.9")
+parser.add_argument("--learning-rate", type=float, help="the peak (3e-3 for adamw, 0.1 for sgd)")
+parser.add_argument("--warmup-steps", type=int, help="steps until the peak (default: 1/20 of the run)")
+parser.add_argument("--weight-decay", type=float, default=1e-2, help="of all weights")
+parser.add_argument("--clip-norm", type=float, default=5.0, help="maximum gradient norm; 0: no clipping")
 parser.add_argument("--width", type=int, default=16, help="channels of the first layer; later ones have 2x and 4x")
-parser.add_argument("--dropout", type=float, default=0.1, help="share of features that a step leaves out")
-parser.add_argument("--images", metavar="FOLDER", help="train on these pictures instead; each folder in it is a class")
-parser.add_argument("--size", type=int, default=24, help="pixels of a side")
-parser.add_argument("--noise", type=float, default=0.5, help="standard deviation of the noise on drawn pictures")
-parser.add_argument("--train-images", type=int, default=12_000, help="pictures to draw for training")
-parser.add_argument("--eval-every", type=int, help="steps between evaluations (a 25th of the run)")
+parser.add_argument("--dropout", type=float, default=0.1, help="share of features dropped at each step")
+parser.add_argument("--images", metavar="FOLDER", help="train on these images instead; each subfolder is a class")
+parser.add_argument("--size", type=int, default=24, help="image side in pixels")
+parser.add_argument("--noise", type=float, default=0.5, help="standard deviation of the noise on generated images")
+parser.add_argument("--train-images", type=int, default=12_000, help="number of generated training images")
+parser.add_argument("--eval-every", type=int, help="steps between evaluations (default: 1/25 of the run)")
 parser.add_argument("--checkpoint-every", type=int, default=0, help="steps between checkpoints; 0: none")
-parser.add_argument("--resume", metavar="RUN", help="go on with a run from its checkpoint: its name, or latest")
-parser.add_argument("--tags", choices=("plain", "keras", "lightning"), default="plain", help="how metrics are called")
+parser.add_argument("--resume", metavar="RUN", help="resume a run from its checkpoint: its name, or latest")
+parser.add_argument("--tags", choices=("plain", "keras", "lightning"), default="plain", help="style of the tags")
 parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
 parser.add_argument("--seed", type=int, default=0)
 add_fault_argument(parser, base="classifier")
 args = parser.parse_args()
 if args.fault:
-    find_fault(args.fault, base="classifier")  # an unknown one ends here, before there is a run
+    find_fault(args.fault, base="classifier")  # exits for an unknown name, before a run starts
 
 learning_rate = args.learning_rate or {"adamw": 3e-3, "sgd": 0.1}[args.optimizer]
 warmup_steps = max(1, args.steps // 20) if args.warmup_steps is None else args.warmup_steps
@@ -66,23 +66,23 @@ else:
 
 
 def batch(step: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The pictures and classes of a step."""
+    """The images and classes of a step."""
     chosen = batch_of(train_images, step=step, batch_size=args.batch_size, seed=args.seed)
     pixels, labels = train_images.at(chosen)
     return pixels.to(args.device), labels.to(args.device)
 
 
-# ---- model: three blocks of convolution, normalisation and pooling, and a linear layer
+# ---- model: three blocks of convolution, normalization and pooling, then a linear layer
 
 
 def block(channels_in: int, channels_out: int) -> nn.Sequential:
-    """Half as large, and deeper."""
+    """Halves the resolution."""
     convolution = nn.Conv2d(channels_in, channels_out, 3, padding=1, bias=False)
     return nn.Sequential(convolution, nn.GroupNorm(4, channels_out), nn.ReLU(), nn.MaxPool2d(2))
 
 
 class Classifier(nn.Module):
-    """Pictures in, a score for each class out."""
+    """Images in, one score per class out."""
 
     def __init__(self, *, channels: int, width: int, classes: int, dropout: float) -> None:
         super().__init__()
@@ -103,12 +103,12 @@ model = Classifier(channels=channels, width=args.width, classes=classes, dropout
 if args.optimizer == "adamw":
     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=args.weight_decay)
 else:
-    decay = args.weight_decay * 0.05  # SGD multiplies it by the learning rate, which is larger here
+    decay = args.weight_decay * 0.05  # SGD multiplies it by its learning rate, which is larger
     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate, momentum=0.9, weight_decay=decay)
 
 
 def lr_at(step: int) -> float:
-    """Up in a straight line, then down along a cosine to a hundredth."""
+    """Linear warm-up, then cosine decay to 1 %."""
     if step < warmup_steps:
         return learning_rate * (step + 1) / warmup_steps
     done = (step - warmup_steps) / max(1, args.steps - warmup_steps)
@@ -117,28 +117,28 @@ def lr_at(step: int) -> float:
 
 # ---- loss and evaluation
 
-right: dict[str, torch.Tensor] = {}  # what the loss found out besides
+train_accuracy: dict[str, torch.Tensor] = {}  # of the newest batch, for logging
 
 
 def loss_of(batch: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
     """Cross-entropy of a batch, in nats."""
     pixels, labels = batch
     scores = model(pixels)
-    right["train/accuracy"] = (scores.detach().argmax(dim=1) == labels).float().mean()
+    train_accuracy["train/accuracy"] = (scores.detach().argmax(dim=1) == labels).float().mean()
     return F.cross_entropy(scores, labels)
 
 
 @torch.no_grad()
 def predict(pixels: torch.Tensor) -> torch.Tensor:
-    """Scores of pictures, some at a time."""
+    """Scores of images, 500 at a time."""
     model.eval()
-    scores = [model(some.to(args.device)).cpu() for some in pixels.split(500)]
+    scores = [model(chunk.to(args.device)).cpu() for chunk in pixels.split(500)]
     model.train()
     return torch.cat(scores)
 
 
 def evaluate(step: int) -> dict[str, float]:
-    """Loss and accuracy on pictures the model was not trained on."""
+    """Loss and accuracy on held-out images."""
     scores = predict(val_images.pixels)
     first = slice(0, 500)
     again = F.cross_entropy(predict(val_images.pixels[first]), val_images.labels[first])
@@ -150,11 +150,11 @@ def evaluate(step: int) -> dict[str, float]:
 
 
 def confusion(scores: torch.Tensor, images: Images) -> str:
-    """A table: rows are what a picture shows, columns what the model says, numbers are shares in per cent."""
+    """A table in percent: rows are true classes, columns are predictions."""
     count = len(images.names)
     table = torch.zeros(count, count)
-    for truth, said in zip(images.labels.tolist(), scores.argmax(dim=1).tolist(), strict=True):
-        table[truth, said] += 1
+    for truth, predicted in zip(images.labels.tolist(), scores.argmax(dim=1).tolist(), strict=True):
+        table[truth, predicted] += 1
     table = 100 * table / table.sum(dim=1, keepdim=True).clamp(min=1)
     lines = ["| | " + " | ".join(images.names) + " |", "|---" * (count + 1) + "|"]
     for name, row in zip(images.names, table.tolist(), strict=True):
@@ -209,12 +209,12 @@ run = pb.init(
 
 
 def log(values: dict[str, object], step: int) -> None:
-    """Log under the names of the chosen style."""
+    """Log under the tags of the chosen style."""
     names = STYLES[args.tags]
     run.log({names.get(tag, tag): value for tag, value in values.items()}, step)
 
 
-parts = Parts(
+parts = LoopParts(
     base="classifier",
     args=args,
     run=run,
@@ -237,8 +237,8 @@ if args.resume and checkpoint.exists():
     parts.first_step = saved["step"] + 1
 apply_fault(parts)
 
-# Short runs are measured often; on a long one the defaults of `watch` are enough.
-often = max(1, min(100, args.steps // 80))
+# Short runs are measured often; for long ones the defaults of `watch` are enough.
+watch_every = max(1, min(100, args.steps // 80))
 watch = pb.watch(
     parts.model,
     parts.optimizer,
@@ -246,48 +246,50 @@ watch = pb.watch(
     overhead=None,
     dead_units=True,
     histogram_interval=max(1, args.steps // 10),
-    every=dict.fromkeys(("gradient_flow", "parameter_norm", "update", "sparsity", "dead_units", "performance"), often),
+    every=dict.fromkeys(
+        ("gradient_flow", "parameter_norm", "update", "sparsity", "dead_units", "performance"), watch_every
+    ),
     start_step=parts.first_step,
 )
 
 # ---- the loop
 
 steps_per_epoch = max(1, len(train_images) // args.batch_size)
-began = time.perf_counter()
-run.image("samples/train", sheet(train_images.pixels[:32]), step=parts.first_step)
+started_at = time.perf_counter()
+run.image("samples/train", image_grid(train_images.pixels[:32]), step=parts.first_step)
 for step in range(parts.first_step, parts.steps):
     lr = parts.lr_at(step)
     parts.set_lr(lr)
     parts.zero_grad()
-    shown = parts.batch(step)
-    loss = parts.loss(shown)
+    train_batch = parts.batch(step)
+    loss = parts.loss(train_batch)
     parts.backward(loss)
     norm = parts.clip()
     parts.step()
     parts.extra["after_step"](step)
     logged = {"train/loss": loss.detach(), "train/lr": lr, "train/grad_norm": norm, "epoch": step / steps_per_epoch}
-    logged |= {"data/batch_checksum": batch_checksum(shown), **right}
+    logged |= {"data/batch_checksum": batch_checksum(train_batch), **train_accuracy}
     last = step == parts.steps - 1
     if step % eval_every == 0 or last:
         found = parts.evaluate(step)
         logged |= found
         if step % (10 * eval_every) == 0 or last:
             numbers = " ".join(f"{tag} {value:.3f}" for tag, value in found.items())
-            print(f"step {step:5d}  train/loss {loss.item():.3f}  {numbers}  {time.perf_counter() - began:.0f} s")
+            print(f"step {step:5d}  train/loss {loss.item():.3f}  {numbers}  {time.perf_counter() - started_at:.0f} s")
     parts.log(logged, step)
     if args.checkpoint_every and (step + 1) % args.checkpoint_every == 0:
         checkpoint.parent.mkdir(exist_ok=True)
         state = {"step": step, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
         torch.save(state, checkpoint.with_suffix(".part"))
-        checkpoint.with_suffix(".part").replace(checkpoint)  # a job killed while writing keeps the old one
+        checkpoint.with_suffix(".part").replace(checkpoint)  # atomic: a job killed while writing keeps the old one
 
-# ---- at the end: where it errs
+# ---- at the end: its errors
 
 scores = predict(val_images.pixels)
 wrong = (scores.argmax(dim=1) != val_images.labels).nonzero().flatten()
 run.text("val/confusion", confusion(scores, val_images), step=parts.steps - 1)
 if len(wrong):
-    run.image("samples/wrong", sheet(val_images.pixels[wrong[:32]]), step=parts.steps - 1)
+    run.image("samples/wrong", image_grid(val_images.pixels[wrong[:32]]), step=parts.steps - 1)
 run.hparams(
     {"learning_rate": learning_rate, "optimizer": args.optimizer, "batch_size": args.batch_size, "width": args.width},
     {"val/accuracy": (scores.argmax(dim=1) == val_images.labels).float().mean().item()},

@@ -1,11 +1,11 @@
-"""Train a small diffusion model (DDPM) to draw shapes, and see at which levels of noise it errs.
+"""Train a small diffusion model (DDPM) to generate shapes, and see at which noise levels it errs.
 
 python trainers/diffusion.py                                        # a minute on one core
 python trainers/diffusion.py --images pictures/ --size 64 --width 128 --batch-size 128 --steps 200000
-python trainers/diffusion.py --fault diffusion-wrong-target         # break it, and watch the diagnosis
+python trainers/diffusion.py --fault diffusion-wrong-target         # broken on purpose; see zoo/faults/
 
-A picture and noise are mixed, at step t of T as much as the schedule says; the model is shown the mixture and says what
-the noise was. To draw, begin with noise alone and take away, step by step, what the model says is noise.
+An image is mixed with noise; the schedule determines the amount at step t of T. The model sees the mixture and predicts
+the noise. To generate an image, start with pure noise and remove the predicted noise step by step.
 """
 
 import argparse
@@ -20,44 +20,43 @@ import torch.nn.functional as F
 from torch import nn
 
 import pulseboard as pb
-from pulseboard.instruments.epoch_loss import EpochLoss
-from pulseboard.instruments.evaluation import evaluation, loss_by_noise
+from pulseboard.instruments import EpochLoss, evaluation, loss_by_noise
 
 sys.path.insert(0, str(Path(__file__).parent))
-from images import batch_of, folder, random_of, shapes, sheet, split
-from parts import Parts, add_fault_argument, apply_fault, batch_checksum, config_of, find_fault, notes_of
+from image_data import batch_of, folder, image_grid, random_of, shapes, split
+from loop_parts import LoopParts, add_fault_argument, apply_fault, batch_checksum, config_of, find_fault, notes_of
 
 # ---- arguments
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("--dir", default="runs", help="where runs are kept (runs)")
-parser.add_argument("--run-tag", help="a word behind the run's number, to find it by")
+parser.add_argument("--dir", default="runs", help="log directory (runs)")
+parser.add_argument("--run-tag", help="appended to the run's number")
 parser.add_argument("--steps", type=int, default=1500, help="batches to train on (1500)")
-parser.add_argument("--batch-size", type=int, default=32, help="pictures a batch, each at a noise level of its own")
-parser.add_argument("--learning-rate", type=float, default=2e-3, help="the highest")
-parser.add_argument("--warmup-steps", type=int, help="steps until the learning rate is at its highest (a twentieth)")
-parser.add_argument("--weight-decay", type=float, default=0.01, help="pull of every weight towards 0")
-parser.add_argument("--clip-norm", type=float, default=1.0, help="gradients longer than this are cut; 0: never")
-parser.add_argument("--ema", type=float, default=0.995, help="share that the averaged weights keep of themselves")
-parser.add_argument("--noise-steps", type=int, default=200, help="T: steps from a picture to noise")
+parser.add_argument("--batch-size", type=int, default=32, help="images per batch, each with its own noise level")
+parser.add_argument("--learning-rate", type=float, default=2e-3, help="the peak")
+parser.add_argument("--warmup-steps", type=int, help="steps until the peak (default: 1/20 of the run)")
+parser.add_argument("--weight-decay", type=float, default=0.01, help="of AdamW, on all weights")
+parser.add_argument("--clip-norm", type=float, default=1.0, help="maximum gradient norm; 0: no clipping")
+parser.add_argument("--ema", type=float, default=0.995, help="EMA momentum of the averaged weights")
+parser.add_argument("--noise-steps", type=int, default=200, help="T: steps from image to noise")
 parser.add_argument(
     "--width", type=int, default=16, help="channels of the first layers; deeper ones have twice as many"
 )
-parser.add_argument("--size", type=int, default=12, help="pixels of a side")
-parser.add_argument("--images", metavar="FOLDER", help="train on these pictures instead")
-parser.add_argument("--train-images", type=int, default=8000, help="pictures to draw for training")
-parser.add_argument("--val-images", type=int, default=200, help="pictures of each validation set")
-parser.add_argument("--eval-every", type=int, help="steps between evaluations (a 25th)")
-parser.add_argument("--sample-every", type=int, help="steps between drawings (a 5th)")
-parser.add_argument("--sampling-steps", type=int, default=40, help="steps of one drawing (DDIM)")
+parser.add_argument("--size", type=int, default=12, help="image side in pixels")
+parser.add_argument("--images", metavar="FOLDER", help="train on these images instead")
+parser.add_argument("--train-images", type=int, default=8000, help="number of generated training images")
+parser.add_argument("--val-images", type=int, default=200, help="images per validation set")
+parser.add_argument("--eval-every", type=int, help="steps between evaluations (default: 1/25 of the run)")
+parser.add_argument("--sample-every", type=int, help="steps between samples (default: 1/5 of the run)")
+parser.add_argument("--sampling-steps", type=int, default=40, help="steps per sample (DDIM)")
 parser.add_argument("--checkpoint-every", type=int, default=0, help="steps between checkpoints; 0: none")
-parser.add_argument("--resume", metavar="RUN", help="go on with a run from its checkpoint: its name, or latest")
+parser.add_argument("--resume", metavar="RUN", help="resume a run from its checkpoint: its name, or latest")
 parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
 parser.add_argument("--seed", type=int, default=0)
 add_fault_argument(parser, base="diffusion")
 args = parser.parse_args()
 if args.fault:
-    find_fault(args.fault, base="diffusion")  # an unknown one ends here, before there is a run
+    find_fault(args.fault, base="diffusion")  # exits for an unknown name, before a run starts
 
 warmup_steps = max(1, args.steps // 20) if args.warmup_steps is None else args.warmup_steps
 eval_every = args.eval_every or max(1, args.steps // 25)
@@ -73,7 +72,7 @@ else:
     clean = {"size": args.size, "noise": 0.02}
     train_images = shapes(args.train_images, seed=args.seed, **clean)
     validation_sets = {
-        # The same kind, figures smaller than any trained on, and larger ones.
+        # Shapes like those in training, smaller ones, and larger ones.
         "validation": shapes(args.val_images, seed=args.seed + 1_000_000, **clean).pixels,
         "small_shapes": shapes(args.val_images, seed=args.seed + 2_000_000, scales=(0.3, 0.45), **clean).pixels,
         "large_shapes": shapes(args.val_images, seed=args.seed + 3_000_000, scales=(0.8, 0.95), **clean).pixels,
@@ -81,7 +80,7 @@ else:
 
 
 def batch(step: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Pictures, how far each is on its way to noise (0 to T-1), and the noise."""
+    """Images, their noise levels (0 to T-1), and the noise."""
     chosen = batch_of(train_images, step=step, batch_size=args.batch_size, seed=args.seed)
     random = random_of(args.seed, 17, step)
     pixels = train_images.pixels[chosen]
@@ -93,70 +92,70 @@ def batch(step: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 # ---- the noise: a cosine schedule (Nichol and Dhariwal 2021)
 
 times = torch.arange(args.noise_steps + 1) / args.noise_steps
-kept = torch.cos((times + 0.008) / 1.008 * math.pi / 2) ** 2
-kept = (kept / kept[0])[1:].clamp(min=1e-3).to(args.device)  # share of the picture's variance that is left at step t
+signal = torch.cos((times + 0.008) / 1.008 * math.pi / 2) ** 2
+signal = (signal / signal[0])[1:].clamp(min=1e-3).to(args.device)  # share of the image's variance left at step t
 
 
 def mix(pixels: torch.Tensor, levels: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
-    """Pictures on their way to noise."""
-    share = kept[levels].view(-1, 1, 1, 1)
+    """Images mixed with noise."""
+    share = signal[levels].view(-1, 1, 1, 1)
     return share.sqrt() * pixels + (1 - share).sqrt() * noise
 
 
-# ---- model: a small U-Net, told of the noise level at every block
+# ---- model: a small U-Net; every block gets the noise level
 
 
 class Block(nn.Module):
-    """Two convolutions, added to what comes in, with the noise level in between."""
+    """Two convolutions with the noise level in between, and a residual connection."""
 
-    def __init__(self, channels_in: int, channels: int, told: int) -> None:
+    def __init__(self, channels_in: int, channels: int, embedding: int) -> None:
         super().__init__()
         self.norm1, self.norm2 = nn.GroupNorm(8, channels_in), nn.GroupNorm(8, channels)
         self.first = nn.Conv2d(channels_in, channels, 3, padding=1)
         self.second = nn.Conv2d(channels, channels, 3, padding=1)
-        self.level = nn.Linear(told, channels)
+        self.level = nn.Linear(embedding, channels)
         self.around = nn.Conv2d(channels_in, channels, 1) if channels_in != channels else nn.Identity()
 
-    def forward(self, x: torch.Tensor, told: torch.Tensor) -> torch.Tensor:
-        inner = self.first(F.silu(self.norm1(x))) + self.level(told)[:, :, None, None]
+    def forward(self, x: torch.Tensor, level: torch.Tensor) -> torch.Tensor:
+        inner = self.first(F.silu(self.norm1(x))) + self.level(level)[:, :, None, None]
         return self.around(x) + self.second(F.silu(self.norm2(inner)))
 
 
 class Denoiser(nn.Module):
-    """Mixtures and noise levels in, what the noise was out."""
+    """Mixtures and noise levels in, the predicted noise out."""
 
     def __init__(self, channels: int, width: int) -> None:
         super().__init__()
-        told = 4 * width
+        embedding = 4 * width
         self.width = width
-        self.time = nn.Sequential(nn.Linear(2 * width, told), nn.SiLU(), nn.Linear(told, told))
+        self.time = nn.Sequential(nn.Linear(2 * width, embedding), nn.SiLU(), nn.Linear(embedding, embedding))
         self.enter = nn.Conv2d(channels, width, 3, padding=1)
-        self.down = Block(width, width, told)
-        self.middle = Block(width, 2 * width, told)
-        self.deep = Block(2 * width, 2 * width, told)
-        self.up = Block(3 * width, width, told)
+        self.down = Block(width, width, embedding)
+        self.middle = Block(width, 2 * width, embedding)
+        self.deep = Block(2 * width, 2 * width, embedding)
+        self.up = Block(3 * width, width, embedding)
         self.norm = nn.GroupNorm(8, width)
         self.leave = nn.Conv2d(width, channels, 3, padding=1)
 
     def forward(self, x: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
         waves = torch.exp(-math.log(1000) * torch.arange(self.width, device=x.device) / self.width)
         angles = 1000 * levels[:, None] / args.noise_steps * waves
-        told = F.silu(self.time(torch.cat([angles.sin(), angles.cos()], dim=1)))
-        fine = self.down(self.enter(x), told)
-        coarse = self.deep(self.middle(F.avg_pool2d(fine, 2), told), told)
+        level = F.silu(self.time(torch.cat([angles.sin(), angles.cos()], dim=1)))
+        fine = self.down(self.enter(x), level)
+        coarse = self.deep(self.middle(F.avg_pool2d(fine, 2), level), level)
         both = torch.cat([fine, F.interpolate(coarse, scale_factor=2.0)], dim=1)
-        return self.leave(F.silu(self.norm(self.up(both, told))))
+        return self.leave(F.silu(self.norm(self.up(both, level))))
 
 
 torch.manual_seed(args.seed)
 channels = train_images.pixels.shape[1]
 model = Denoiser(channels, args.width).to(args.device)
-averaged = copy.deepcopy(model).requires_grad_(False)  # the weights that are evaluated and drawn with
+averaged = copy.deepcopy(model).requires_grad_(False)  # the weights used for evaluation and sampling
 optimizer = torch.optim.AdamW(model.parameters(), lr=args.learning_rate, weight_decay=args.weight_decay)
 
 
 def lr_at(step: int) -> float:
-    """Up in a straight line, then down along a cosine to a twentieth."""
+    """Linear warm-up, then cosine decay to 5 %."""
     if step < warmup_steps:
         return args.learning_rate * (step + 1) / warmup_steps
     done = (step - warmup_steps) / max(1, args.steps - warmup_steps)
@@ -164,40 +163,40 @@ def lr_at(step: int) -> float:
 
 
 def ema_momentum(step: int) -> float:
-    """Less at first, while the weights still move far: (1 + step) / (10 + step)."""
+    """Lower at first, while the weights change a lot: (1 + step) / (10 + step)."""
     return min(args.ema, (1 + step) / (10 + step))
 
 
 @torch.no_grad()
-def follow(step: int) -> None:
-    """Move the averaged weights towards the trained ones."""
+def update_average(step: int) -> None:
+    """Move the averaged weights toward the trained ones."""
     momentum = parts.extra["ema_momentum"](step)
     for average, trained in zip(averaged.parameters(), model.parameters(), strict=True):
         average.mul_(momentum).add_(trained, alpha=1 - momentum)
 
 
-# ---- loss, evaluation, drawing
+# ---- loss, evaluation, sampling
 
 
 def target(pixels: torch.Tensor, levels: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
-    """What the model is to say."""
+    """What the model is trained to predict."""
     return noise
 
 
 def losses_of(network: nn.Module, batch: tuple[torch.Tensor, torch.Tensor, torch.Tensor]) -> torch.Tensor:
-    """The mean square error of each picture."""
+    """The mean squared error of each image."""
     pixels, levels, noise = batch
-    said = network(mix(pixels, levels, noise), levels)
-    return (said - parts.extra["target"](pixels, levels, noise)).square().mean(dim=(1, 2, 3))
+    predicted = network(mix(pixels, levels, noise), levels)
+    return (predicted - parts.extra["target"](pixels, levels, noise)).square().mean(dim=(1, 2, 3))
 
 
 def loss_of(batch: tuple[torch.Tensor, torch.Tensor, torch.Tensor]) -> torch.Tensor:
-    """The mean square error of a batch."""
+    """The mean squared error of a batch."""
     return losses_of(model, batch).mean()
 
 
 def validation_batch(pixels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Every level of noise alike, and the same noise each time: two evaluations differ by the model alone."""
+    """All noise levels equally often, and the same noise each time: only the model differs between evaluations."""
     levels = (torch.arange(len(pixels)) * args.noise_steps) // len(pixels)
     noise = torch.randn(pixels.shape, generator=random_of(args.seed, 19))
     return pixels.to(args.device), levels.to(args.device), noise.to(args.device)
@@ -205,35 +204,35 @@ def validation_batch(pixels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, 
 
 @torch.no_grad()
 def evaluate(step: int) -> dict[str, float]:
-    """Of each validation set the loss, and the loss by tenths of the noise levels."""
-    began = time.perf_counter()
+    """The loss of each validation set, overall and by tenths of the noise levels."""
+    started_at = time.perf_counter()
     averaged.eval()
     found: dict[str, float] = {}
     for name, pixels in validation_sets.items():
         whole = validation_batch(pixels)
         losses = losses_of(averaged, whole)
-        found |= evaluation(losses, name=name, secs=time.perf_counter() - began)
+        found |= evaluation(losses, name=name, secs=time.perf_counter() - started_at)
         found |= loss_by_noise(whole[1], losses, name=name)
     return found
 
 
 @torch.no_grad()
-def draw(count: int) -> torch.Tensor:
-    """Pictures out of noise (DDIM, without new noise on the way)."""
+def sample(count: int) -> torch.Tensor:
+    """Generate images from noise (DDIM, deterministic)."""
     x = torch.randn(count, channels, args.size, args.size, generator=random_of(args.seed, 23)).to(args.device)
     levels = torch.linspace(args.noise_steps - 1, 0, args.sampling_steps).round().long().tolist()
     for level, lower in zip(levels, [*levels[1:], None], strict=True):
         noise = averaged(x, torch.full((count,), level, device=x.device))
-        picture = ((x - (1 - kept[level]).sqrt() * noise) / kept[level].sqrt()).clamp(-1.5, 1.5)
-        x = picture if lower is None else kept[lower].sqrt() * picture + (1 - kept[lower]).sqrt() * noise
+        image = ((x - (1 - signal[level]).sqrt() * noise) / signal[level].sqrt()).clamp(-1.5, 1.5)
+        x = image if lower is None else signal[lower].sqrt() * image + (1 - signal[lower]).sqrt() * noise
     return x
 
 
 def sharpness(pixels: torch.Tensor) -> float:
-    """Share of a picture's variance that its neighbours explain: near 1 for drawings, 0 for noise."""
-    centred = pixels - pixels.mean(dim=(2, 3), keepdim=True)
-    beside = (centred[..., 1:] * centred[..., :-1]).mean()
-    return (beside / centred.square().mean().clamp(min=1e-12)).item()
+    """Correlation of neighboring pixels: near 1 for shapes, 0 for noise."""
+    centered = pixels - pixels.mean(dim=(2, 3), keepdim=True)
+    neighbors = (centered[..., 1:] * centered[..., :-1]).mean()
+    return (neighbors / centered.square().mean().clamp(min=1e-12)).item()
 
 
 # ---- the run
@@ -247,7 +246,7 @@ run = pb.init(
     config={
         **config_of(args),
         "model": "ddpm",
-        "prediction_type": "epsilon",  # the noise
+        "prediction_type": "epsilon",  # noise
         "parameters": sum(p.numel() for p in model.parameters()),
         "optimizer": "adamw",
         "max_steps": args.steps,
@@ -260,7 +259,7 @@ run = pb.init(
         "steps_per_epoch": len(train_images) // args.batch_size,
     },
 )
-parts = Parts(
+parts = LoopParts(
     base="diffusion",
     args=args,
     run=run,
@@ -274,7 +273,7 @@ parts = Parts(
     clip_norm=clip_norm,
     log=run.log,
     extra={
-        "after_step": follow,
+        "after_step": update_average,
         "ema_momentum": ema_momentum,
         "target": target,
         "validation_sets": validation_sets,
@@ -290,14 +289,14 @@ if args.resume and checkpoint.exists():
     parts.first_step = saved["step"] + 1
 apply_fault(parts)
 
-often = max(1, min(100, args.steps // 100))
+watch_every = max(1, min(100, args.steps // 100))
 watch = pb.watch(
     parts.model,
     parts.optimizer,
     run=run,
     overhead=None,
     histogram_interval=max(1, args.steps // 5),
-    every=dict.fromkeys(("gradient_flow", "parameter_norm", "update", "sparsity", "performance"), often),
+    every=dict.fromkeys(("gradient_flow", "parameter_norm", "update", "sparsity", "performance"), watch_every),
     start_step=parts.first_step,
 )
 epoch_loss = EpochLoss()
@@ -305,16 +304,16 @@ epoch_loss = EpochLoss()
 # ---- the loop
 
 steps_per_epoch = max(1, len(train_images) // args.batch_size)
-began = time.perf_counter()
-run.image("samples/train", sheet(train_images.pixels[:32]), step=parts.first_step)
+started_at = time.perf_counter()
+run.image("samples/train", image_grid(train_images.pixels[:32]), step=parts.first_step)
 for step in range(parts.first_step, parts.steps):
     if step % steps_per_epoch == 0:
         epoch_loss.begin_epoch()
     lr = parts.lr_at(step)
     parts.set_lr(lr)
     parts.zero_grad()
-    shown = parts.batch(step)
-    loss = parts.loss(shown)
+    train_batch = parts.batch(step)
+    loss = parts.loss(train_batch)
     parts.backward(loss)
     norm = parts.clip()
     parts.step()
@@ -322,18 +321,18 @@ for step in range(parts.first_step, parts.steps):
 
     last = step == parts.steps - 1
     logged = {"train/lr": lr, "train/grad_norm": norm, "train/epoch": step / steps_per_epoch}
-    logged["data/batch_checksum"] = batch_checksum(shown)
+    logged["data/batch_checksum"] = batch_checksum(train_batch)
     logged |= epoch_loss(loss.detach())  # train/loss and train/epoch_loss
     if step % eval_every == 0 or last:
         found = parts.evaluate(step)
         logged |= found
         if step % (5 * eval_every) == 0 or last:
             numbers = "  ".join(f"{name}/loss {float(found[f'{name}/loss']):.3f}" for name in validation_sets)
-            print(f"step {step:5d}  train/loss {loss.item():.3f}  {numbers}  {time.perf_counter() - began:.0f} s")
+            print(f"step {step:5d}  train/loss {loss.item():.3f}  {numbers}  {time.perf_counter() - started_at:.0f} s")
     if (step > 0 and step % sample_every == 0) or last or step == parts.first_step:
-        drawn = draw(32)
-        run.image("samples/drawn", sheet(drawn), step=step)
-        logged["samples/sharpness"] = sharpness(drawn)
+        samples = sample(32)
+        run.image("samples/drawn", image_grid(samples), step=step)
+        logged["samples/sharpness"] = sharpness(samples)
     parts.log(logged, step)
     if args.checkpoint_every and (step + 1) % args.checkpoint_every == 0:
         checkpoint.parent.mkdir(exist_ok=True)
@@ -344,7 +343,7 @@ for step in range(parts.first_step, parts.steps):
             "optimizer": optimizer.state_dict(),
         }
         torch.save(state, checkpoint.with_suffix(".part"))
-        checkpoint.with_suffix(".part").replace(checkpoint)  # a job killed while writing keeps the old one
+        checkpoint.with_suffix(".part").replace(checkpoint)  # atomic: a job killed while writing keeps the old one
 
 run.hparams(
     {"learning_rate": args.learning_rate, "batch_size": args.batch_size, "width": args.width, "ema": args.ema},

@@ -1,7 +1,7 @@
-"""HellaSwag: which of four endings continues a text best, told by the likelihood that a language model gives each.
+"""HellaSwag: which of four endings continues a text best, by the likelihood that a language model gives each.
 
-The file has one JSON object a line, as rowanz/hellaswag publishes it: `ctx` (or `ctx_a` and `ctx_b`), `endings`, four
-of them, and `label`, the number of the right one. Chance is 0.25.
+The file has one JSON object per line, as published by rowanz/hellaswag: `ctx` (or `ctx_a` and `ctx_b`), four `endings`,
+and `label`, the number of the correct one. Chance is 0.25.
 """
 
 import json
@@ -23,7 +23,7 @@ class Item:
 
 
 def load_hellaswag(file: str, *, limit: int | None = None) -> list[Item]:
-    """The questions of a JSONL file; a line that is none is an error that names it."""
+    """The questions of a JSONL file; an invalid line raises an error that names it."""
     items = []
     with Path(file).open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
@@ -33,19 +33,19 @@ def load_hellaswag(file: str, *, limit: int | None = None) -> list[Item]:
                 break
             items.append(_item(line, where=f"line {number} of {file}"))
     if not items:
-        raise ValueError(f"There is no HellaSwag question in {file}")
+        raise ValueError(f"No HellaSwag questions in {file}")
     return items
 
 
 def _item(line: str, *, where: str) -> Item:
     try:
-        told = json.loads(line)
-        context = told["ctx"] if "ctx" in told else f"{told['ctx_a']} {told['ctx_b'].capitalize()}".strip()
-        endings, label = tuple(map(str, told["endings"])), int(told["label"])
+        entry = json.loads(line)
+        context = entry["ctx"] if "ctx" in entry else f"{entry['ctx_a']} {entry['ctx_b'].capitalize()}".strip()
+        endings, label = tuple(map(str, entry["endings"])), int(entry["label"])
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"This is no HellaSwag question ({type(error).__name__}: {error}): {where}") from None
+        raise ValueError(f"Not a HellaSwag question ({type(error).__name__}: {error}): {where}") from None
     if not 0 <= label < len(endings):
-        raise ValueError(f"The label {label} names none of {len(endings)} endings: {where}")
+        raise ValueError(f"Label {label} is out of range for {len(endings)} endings: {where}")
     return Item(str(context), endings, label)
 
 
@@ -57,18 +57,18 @@ def ending_scores(
     *,
     block_size: int,
 ) -> list[float]:
-    """The mean log-likelihood of an ending's tokens after the context, for each ending.
+    """The mean log-likelihood of the tokens of each ending after the context.
 
-    The mean, not the sum: a long ending shall not lose for its length (acc_norm). Where context and ending exceed
-    `block_size`, the context loses its beginning.
+    The mean, not the sum, so that long endings are not penalized (acc_norm). If context and ending exceed `block_size`,
+    the start of the context is cut off.
     """
     scores = []
     for ending in endings:
         tokens = torch.tensor((context + ending)[-(block_size + 1) :])
-        kept = min(len(ending), len(tokens) - 1)  # tokens that have one before them
+        kept = min(len(ending), len(tokens) - 1)  # the first token has no prediction
         logits = logits_of(tokens[None, :-1])[0, -kept:].float().cpu()
-        each = functional.log_softmax(logits, dim=-1).gather(1, tokens[-kept:, None])
-        scores.append(float(each.mean()))
+        log_likelihoods = functional.log_softmax(logits, dim=-1).gather(1, tokens[-kept:, None])
+        scores.append(float(log_likelihoods.mean()))
     return scores
 
 
@@ -79,11 +79,11 @@ def hellaswag_accuracy(
     *,
     block_size: int,
 ) -> float:
-    """The share of questions whose right ending has the highest mean log-likelihood."""
-    right = 0
+    """The share of questions whose correct ending has the highest mean log-likelihood."""
+    correct = 0
     for item in items:
-        # The space belongs to the ending: tokens that span it are the ending's.
+        # The space belongs to the ending, and so do tokens that span it.
         endings = [encode(" " + ending) for ending in item.endings]
         scores = ending_scores(logits_of, encode(item.context), endings, block_size=block_size)
-        right += scores.index(max(scores)) == item.label
-    return right / len(items)
+        correct += scores.index(max(scores)) == item.label
+    return correct / len(items)

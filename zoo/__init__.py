@@ -1,1 +1,1 @@
-"""zoo: real small trainings, healthy and broken on purpose, and how well diagnosis tells them apart."""
+"""zoo: small real trainings, healthy and broken on purpose, and a score of how well diagnosis distinguishes them."""

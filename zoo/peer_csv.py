@@ -1,4 +1,4 @@
-"""A training as one CSV file, each column under a name that all the peers know."""
+"""A training as one CSV file, with column names that all peers recognize."""
 
 import csv
 import io
@@ -8,10 +8,10 @@ import numpy as np
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.cases import Training
 
-# Role -> column. The peers' own documents name these; one spelling serves all three.
+# Role -> column, from the peers' own documentation; one spelling works for all three.
 COLUMNS = {
     "train.loss": "train_loss",
-    "rl.loss": "train_loss",  # where there is no other: the peers would take it for one
+    "rl.loss": "train_loss",  # if there is no other; the peers would read it as the training loss
     "gan.loss": "train_loss",
     "val.loss": "val_loss",
     "lr": "lr",
@@ -24,17 +24,17 @@ COLUMNS = {
     "gpu.util": "gpu_util",
     "memory.used": "memory_allocated",
 }
-# The peers count in seconds, and so do we unless a tag says that it does not.
-_MILLISECONDS = ("_ms", "(ms)", "_millis")
+# Times are in seconds unless the tag has one of these endings; the peers expect seconds.
+_MILLISECOND_ENDINGS = ("_ms", "(ms)", "_millis")
 
 
 def as_csv(training: Training, case: Case) -> str:
-    """A line a step; a cell is empty where the metric was not logged at that step.
+    """One line per step; a cell is empty if the metric was not logged at that step.
 
-    Our reading of names decides which tag is which, so that no peer has to guess.
+    Roles are assigned by our own recognition of tags, so that no peer has to guess.
     """
     columns: dict[str, dict[int, float]] = {}
-    walls: dict[int, float] = {}
+    wall_times: dict[int, float] = {}
     for role, column in COLUMNS.items():
         tag = case.reading.first(role)
         if tag is None or column in columns:
@@ -42,17 +42,17 @@ def as_csv(training: Training, case: Case) -> str:
         series = _series(training, tag)
         if series is None:
             continue
-        scale = 1e-3 if tag.lower().endswith(_MILLISECONDS) else 1.0
+        scale = 1e-3 if tag.lower().endswith(_MILLISECOND_ENDINGS) else 1.0
         kept = ~series.orphaned
         steps = series.steps[kept].tolist()
         columns[column] = dict(zip(steps, (series.values[kept] * scale).tolist(), strict=True))
-        walls.update(zip(steps, series.wall_times[kept].tolist(), strict=True))
+        wall_times.update(zip(steps, series.wall_times[kept].tolist(), strict=True))
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\n")
     lines.writerow(["step", "timestamp", *columns])
-    for step in sorted(walls):
+    for step in sorted(wall_times):
         cells = [_cell(column.get(step)) for column in columns.values()]
-        lines.writerow([step, f"{walls[step]:.3f}" if np.isfinite(walls[step]) else "", *cells])
+        lines.writerow([step, f"{wall_times[step]:.3f}" if np.isfinite(wall_times[step]) else "", *cells])
     return out.getvalue()
 
 

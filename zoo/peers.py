@@ -1,7 +1,7 @@
-"""What other tools say of the same trainings: the zoo's, and the labelled runs.
+"""Peers: the verdicts of other tools on the same trainings: the zoo and the labeled runs.
 
-Each tool gets every metric it understands, under the name it knows, and its own command is run with its defaults. A
-warning or worse counts as an alarm, for them as for us.
+Each tool gets every metric it understands, under a name it recognizes, and is run with its defaults. A warning or worse
+counts as an alarm, for them as for us.
 """
 
 import json
@@ -16,26 +16,28 @@ from pathlib import Path
 
 from pulseboard.core.finding import RunReport
 from pulseboard.diagnose.cases import case_of, trainings
-from pulseboard.read.every_run import any_runs
+from pulseboard.read import any_runs
+from zoo import labels
 from zoo.fault import all_faults
-from zoo.labels import ACCEPTED, CORPUS, QUIET, labelled_runs
+from zoo.labels import CORPUS, labeled_runs
 from zoo.peer_csv import as_csv
-from zoo.plan import HEALTHY, Specimen
+from zoo.plan import HEALTHY, PlannedTraining
 from zoo.score import judge
+from zoo.scoring.verdicts import ACCEPTED, NO_ALARM
 
 OURS = "pulseboard"
-_PATIENCE_SECS = 60
+_TIMEOUT_SECS = 60
 
 
 @dataclass(frozen=True)
 class Peer:
-    """Another tool: how it is installed and asked, and what its findings are called here."""
+    """Another tool: its version, its command, and what its findings mean here."""
 
     name: str
     version: str
     arguments: Callable[[str], list[str]]
-    alarms: Callable[[str], list[str]]  # what it printed -> kinds of its warnings and worse
-    means: dict[str, tuple[str, ...]]  # kind -> our slugs that say the same
+    alarms: Callable[[str], list[str]]  # its output -> kinds of its warnings and worse
+    means: dict[str, tuple[str, ...]]  # kind -> our slugs with the same meaning
 
 
 def _runmedic(text: str) -> list[str]:
@@ -48,14 +50,14 @@ def _trainspotter(text: str) -> list[str]:
 
 def _trainproof(text: str) -> list[str]:
     findings = [f for report in json.loads(text)["reports"] for f in report["findings"]]
-    # That there is no loss to judge is said of the log, not of the training.
+    # TP-NO-LOSS is about the log, not about the training.
     return [f["id"] for f in findings if f["level"] in ("WARN", "FAIL") and f["id"] not in ("TP-NO-LOSS",)]
 
 
-_NOT_A_NUMBER = ("loss-nan", "gradient-nan", "nan-masked")
+_NAN = ("loss-nan", "gradient-nan", "nan-masked")
 _RISES = ("loss-diverged", "loss-drift-up", "loss-level-shift", "data-shift", "resume-discontinuity")
 _SPIKES = ("loss-spike", "batch-outlier", "loss-level-shift", "data-shift", "resume-discontinuity", "loss-oscillating")
-_STANDS = (
+_NO_PROGRESS = (
     "loss-flat",
     "loss-plateau",
     "loss-at-ignorance",
@@ -76,10 +78,10 @@ PEERS = (
         lambda path: ["runmedic", "diagnose", path, "--json"],
         _runmedic,
         {
-            "non_finite": _NOT_A_NUMBER,
+            "non_finite": _NAN,
             "divergence": _RISES,
             "loss_spikes": _SPIKES,
-            "no_learning": _STANDS,
+            "no_learning": _NO_PROGRESS,
             "overfitting": _OVERFITS,
             "val_below_train": ("val-below-train",),
             "grad_spikes": _GRADIENTS,
@@ -97,8 +99,8 @@ PEERS = (
         _trainspotter,
         {
             "spikes": _SPIKES,
-            "divergence": (*_RISES, *_NOT_A_NUMBER),
-            "plateau": _STANDS,
+            "divergence": (*_RISES, *_NAN),
+            "plateau": _NO_PROGRESS,
             "overfitting": _OVERFITS,
             "lr_schedule": _RATE,
             "grad_norm": _GRADIENTS,
@@ -113,12 +115,12 @@ PEERS = (
         lambda path: ["trainproof", "epoch", path, "--format", "csv", "--json"],
         _trainproof,
         {
-            "TP-NAN": _NOT_A_NUMBER,
-            "TP-NAN-GRAD": _NOT_A_NUMBER,
+            "TP-NAN": _NAN,
+            "TP-NAN-GRAD": _NAN,
             "TP-ZERO-LOSS": ("loss-zero", "nan-masked"),
             "TP-ZERO-LOSS-ONSET": ("loss-zero", "nan-masked"),
-            "TP-FLAT": _STANDS,
-            "TP-DEAD-RUN": _STANDS,
+            "TP-FLAT": _NO_PROGRESS,
+            "TP-DEAD-RUN": _NO_PROGRESS,
             "TP-DIVERGE": _RISES,
             "TP-ZERO-GRAD": ("gradient-zeros", "gradient-vanishing"),
             "TP-GRAD-SPIKE": _GRADIENTS,
@@ -134,67 +136,67 @@ PEERS = (
 
 @dataclass(frozen=True)
 class Subject:
-    """One training that everybody is asked about."""
+    """One training that every tool is run on."""
 
     name: str
-    accepted: frozenset[str]  # our slugs that tell of what is wrong; none where it is healthy
+    accepted: frozenset[str]  # our slugs that match what is wrong; none if it is healthy
     steps: int
     log: str  # as CSV
     report: RunReport  # ours
 
     @property
     def healthy(self) -> bool:
-        """Nothing is wrong with it."""
+        """Whether nothing is wrong with it."""
         return not self.accepted
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The alarms of one tool on one subject, each with the slugs it amounts to."""
+    """The alarms of one tool on one subject, each with its equivalent slugs."""
 
     subject: Subject
     alarms: tuple[tuple[str, ...], ...]
 
     @property
     def right(self) -> bool:
-        """Whether an alarm tells of what is wrong."""
+        """Whether an alarm matches what is wrong."""
         return any(set(slugs) & self.subject.accepted for slugs in self.alarms)
 
 
-# ---- who is asked about what
+# ---- the trainings
 
 
-def zoo_subjects(specimens: Iterable[Specimen], directory: Path) -> list[Subject]:
+def zoo_subjects(planned: Iterable[PlannedTraining], directory: Path) -> list[Subject]:
     """The trainings of the zoo that were built."""
     found = []
-    for judged in judge(specimens, directory):
-        training = next(iter(trainings(any_runs(directory / judged.specimen.name))))
-        fault = None if judged.specimen.fault == HEALTHY else all_faults()[judged.specimen.fault]
+    for judged in judge(planned, directory):
+        training = next(iter(trainings(any_runs(directory / judged.training.name))))
+        fault = None if judged.training.fault == HEALTHY else all_faults()[judged.training.fault]
         accepted = frozenset() if fault is None or judged.healthy else frozenset(fault.accepted)
         steps = (judged.report.steps or (0, 0))[1]
         log = as_csv(training, case_of(training))
-        found.append(Subject(judged.specimen.name, accepted, steps, log, judged.report))
+        found.append(Subject(judged.training.name, accepted, steps, log, judged.report))
     return found
 
 
-def labelled_subjects() -> list[Subject]:
-    """The labelled runs, those of low confidence left out."""
+def labeled_subjects() -> list[Subject]:
+    """The labeled runs, without those of low confidence."""
     found = []
-    for run in labelled_runs():
+    for run in labeled_runs():
         if run.report is None or run.confidence == "low":
             continue
         training = next(one for one in trainings(any_runs(CORPUS / run.path)) if one.name == run.report.run)
-        accepted = frozenset() if run.label in QUIET else frozenset(ACCEPTED[run.label])
+        accepted = frozenset() if run.label in NO_ALARM else frozenset(ACCEPTED[run.label])
         log = as_csv(training, case_of(training))
         found.append(Subject(f"label-{len(found)}", accepted, (run.report.steps or (0, 0))[1], log, run.report))
     return found
 
 
-# ---- asking
+# ---- verdicts
 
 
 def our_verdicts(subjects: Iterable[Subject]) -> list[Verdict]:
-    """What Pulseboard says."""
+    """Pulseboard's own verdicts."""
     return [
         Verdict(subject, tuple((f.slug,) for f in subject.report.findings if f.severity != "info"))
         for subject in subjects
@@ -202,52 +204,52 @@ def our_verdicts(subjects: Iterable[Subject]) -> list[Verdict]:
 
 
 def peer_verdicts(peer: Peer, subjects: Iterable[Subject], directory: Path, *, jobs: int = 2) -> list[Verdict]:
-    """What a peer says; what it said of the same file before is kept below the directory."""
+    """The verdicts of a peer. Its output is cached in the directory, by file."""
     with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(lambda subject: _ask(peer, subject, directory), subjects))
+        return list(pool.map(lambda subject: _verdict(peer, subject, directory), subjects))
 
 
-def _ask(peer: Peer, subject: Subject, directory: Path) -> Verdict:
+def _verdict(peer: Peer, subject: Subject, directory: Path) -> Verdict:
     log = directory / "logs" / f"{subject.name}.csv"
-    said = directory / "said" / f"{subject.name}.{peer.name}.json"
-    for path in (log, said):
+    output = directory / "said" / f"{subject.name}.{peer.name}.json"
+    for path in (log, output):
         path.parent.mkdir(parents=True, exist_ok=True)
     same = log.exists() and log.read_text(encoding="utf-8") == subject.log
     if not same:
-        for old in said.parent.glob(f"{subject.name}.*.json"):
+        for old in output.parent.glob(f"{subject.name}.*.json"):
             old.unlink(missing_ok=True)
         log.write_text(subject.log, encoding="utf-8")
-    if not said.exists():
+    if not output.exists():
         command = peer.arguments(str(log))
         command[0] = str(_programs(directory) / command[0])
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE_SECS, check=False)
-        said.write_text(done.stdout, encoding="utf-8")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_SECS, check=False)
+        output.write_text(done.stdout, encoding="utf-8")
     try:
-        kinds = peer.alarms(said.read_text(encoding="utf-8"))
-    except (ValueError, KeyError, TypeError):  # it found nothing that it could judge
+        kinds = peer.alarms(output.read_text(encoding="utf-8"))
+    except (ValueError, KeyError, TypeError):  # it found nothing to judge
         kinds = []
     return Verdict(subject, tuple(peer.means.get(kind, ()) for kind in kinds))
 
 
 def install(directory: Path) -> list[Peer]:
-    """The peers, each in the version compared with, in a virtual environment below the directory."""
+    """Install the peers, in the versions we compare with, into a virtual environment in the directory."""
     programs = _programs(directory)
     if not (programs / ("python.exe" if os.name == "nt" else "python")).exists():
-        print(f"Making a virtual environment for the peers in {directory}", file=sys.stderr)
+        print(f"Creating a virtual environment for the peers in {directory}", file=sys.stderr)
         venv.create(directory / "venv", with_pip=True)
-    there = []
+    installed = []
     for peer in PEERS:
         wanted = f"{peer.name}=={peer.version}"
         command = [str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wanted]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode == 0:
-            there.append(peer)
+            installed.append(peer)
         else:
-            why = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
-            print(f"{wanted} could not be installed and is left out: {why}", file=sys.stderr)
-    if not there:
-        raise SystemExit("None of the peers could be installed. Is there a package index that pip can reach?")
-    return there
+            reason = (done.stderr.strip().splitlines() or ["no output from pip"])[-1]
+            print(f"{wanted} could not be installed and is left out: {reason}", file=sys.stderr)
+    if not installed:
+        raise SystemExit("None of the peers could be installed. Can pip reach a package index?")
+    return installed
 
 
 def _programs(directory: Path) -> Path:
@@ -259,7 +261,7 @@ def _programs(directory: Path) -> Path:
 
 _HEAD = (
     "faulty runs with any alarm",
-    "with an alarm that tells of the fault",
+    "with an alarm that matches the fault",
     "healthy runs flagged",
     "false alarms",
     "per 10,000 healthy steps",
@@ -267,10 +269,10 @@ _HEAD = (
 
 
 def table(verdicts: dict[str, list[Verdict]], *, by_steps: bool = True) -> str:
-    """The figures as Markdown, a row a tool; without the last column where steps are not alike."""
+    """The scores in Markdown, one row per tool; without the last column if steps are not comparable."""
     n = len(_HEAD) if by_steps else len(_HEAD) - 1
     lines = [f"| | {' | '.join(_HEAD[:n])} |", "| --- |" + " ---: |" * n]
-    lines += [f"| {name} | {' | '.join(list(_row(of))[:n])} |" for name, of in verdicts.items()]
+    lines += [f"| {name} | {' | '.join(list(_row(each))[:n])} |" for name, each in verdicts.items()]
     return "\n".join(lines)
 
 
@@ -289,28 +291,28 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} % ({part} of {whole})" if whole else "none"
 
 
-def compare(specimens: Iterable[Specimen], directory: Path, *, jobs: int = 2) -> str:
-    """Both tables, of the zoo and of the labelled runs, where they are."""
-    below = directory / ".peers"
-    peers = install(below)
-    parts = []
-    specimens = list(specimens)
-    aside = {one.name for one in specimens if one.aside}
-    zoo = zoo_subjects(specimens, directory)
+def compare(planned: Iterable[PlannedTraining], directory: Path, *, jobs: int = 2) -> str:
+    """Both tables: of the zoo, and of the labeled runs if they exist."""
+    peer_directory = directory / ".peers"
+    peers = install(peer_directory)
+    tables = []
+    planned = list(planned)
+    held_out = {one.name for one in planned if one.held_out}
+    zoo = zoo_subjects(planned, directory)
     groups = [
-        ("The zoo, kept aside from our tuning", [one for one in zoo if one.name in aside]),
-        ("The zoo, all of it", zoo),
+        ("The zoo, held out from our tuning", [one for one in zoo if one.name in held_out]),
+        ("The whole zoo", zoo),
     ]
-    if (CORPUS / "labels.tsv").exists():
-        groups.append(("Labelled runs of public repositories, high and medium confidence", labelled_subjects()))
+    if labels.available():
+        groups.append(("Labeled runs of public repositories, high and medium confidence", labeled_subjects()))
     for title, subjects in groups:
         if not subjects:
             continue
         verdicts = {OURS: our_verdicts(subjects)}
         for peer in peers:
-            verdicts[f"{peer.name} {peer.version}"] = peer_verdicts(peer, subjects, below, jobs=jobs)
-        # Steps of foreign logs are updates, epochs or moves in a game: alarms are not counted by them.
-        parts.append(f"{title}:\n\n{table(verdicts, by_steps='zoo' in title)}")
-    if not parts:
-        raise SystemExit(f"There is nothing to compare on in {directory}: build the zoo first, `python -m zoo build`.")
-    return "\n\n".join(parts)
+            verdicts[f"{peer.name} {peer.version}"] = peer_verdicts(peer, subjects, peer_directory, jobs=jobs)
+        # Steps of other people's logs are updates, epochs or game moves, so alarms per step mean nothing there.
+        tables.append(f"{title}:\n\n{table(verdicts, by_steps='zoo' in title)}")
+    if not tables:
+        raise SystemExit(f"Nothing to compare in {directory}. Build the zoo first: python -m zoo build")
+    return "\n\n".join(tables)

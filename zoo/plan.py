@@ -1,8 +1,9 @@
-"""The plan: which trainings make up the zoo, and which of them are kept aside from tuning."""
+"""The plan: the trainings of the zoo, and which of them are held out from tuning."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from zoo.fault import EVERY_BASE, Fault, all_faults
 
@@ -14,16 +15,16 @@ SIZES = {
     "hjepa": ["--steps", "400", "--train-images", "4000"],
     "diffusion": ["--steps", "500"],
 }
-# How a trainer is told where to write.
-PLACE = {
+# The flag for the log directory.
+DIRECTORY_FLAG = {
     "gpt": "--tensorboard_dir",
     "moe": "--output_dir",
     "classifier": "--dir",
     "hjepa": "--dir",
     "diffusion": "--dir",
 }
-# How trainings that are kept aside name and log things otherwise.
-OTHERWISE = {
+# Held-out trainings use other tags, cadences or optimizers.
+OTHER_STYLES = {
     "gpt": (["--tags", "lower"], ["--log_every", "5"]),
     "moe": ([],),
     "classifier": (["--tags", "keras"], ["--tags", "lightning"], ["--optimizer", "sgd"]),
@@ -31,14 +32,15 @@ OTHERWISE = {
     "diffusion": ([],),
 }
 HEALTHY = "healthy"
+Item = TypeVar("Item")
 HEALTHY_SEEDS = 9
-# False alarms are rare: to count them takes many healthy steps. All of these are kept aside.
+# False alarms are rare: counting them takes many healthy steps. All of these are held out.
 MORE_HEALTHY_SEEDS = range(HEALTHY_SEEDS, 33)
 MORE_DECOY_SEEDS = range(5, 13)
 
 
 @dataclass(frozen=True)
-class Specimen:
+class PlannedTraining:
     """One training of the zoo."""
 
     base: str
@@ -46,12 +48,18 @@ class Specimen:
     seed: int
     strength: float = 1.0
     onset: float = 0.5
-    aside: bool = False  # never looked at while thresholds and weights are chosen
+    held_out: bool = False  # never used to choose thresholds and weights
 
     @property
     def name(self) -> str:
-        """The run's directory."""
+        """The name of the run's directory."""
         return f"{self.base}-{self.fault}-{self.seed}"
+
+    @property
+    def steps(self) -> int:
+        """The number of steps that are planned."""
+        flags = SIZES[self.base]
+        return int(flags[next(i for i, flag in enumerate(flags) if flag in ("--max_steps", "--steps")) + 1])
 
     @property
     def _is_decoy(self) -> bool:
@@ -59,46 +67,55 @@ class Specimen:
 
     @property
     def style(self) -> list[str]:
-        """How it names and logs things otherwise."""
-        if not self.aside:
+        """Extra flags: other tags, cadences or optimizers."""
+        if not self.held_out:
             return []
-        # A decoy is healthy with the optimizer it was made for.
-        styles = [style for style in OTHERWISE[self.base] if "--optimizer" not in style or not self._is_decoy]
+        # A decoy is healthy only with the optimizer it was designed for.
+        styles = [style for style in OTHER_STYLES[self.base] if "--optimizer" not in style or not self._is_decoy]
         return styles[_pick(self.name, len(styles))]
 
     def arguments(self, directory: str) -> list[str]:
         """The trainer's command line."""
-        line = [*SIZES[self.base], PLACE[self.base], directory, "--seed", str(self.seed)]
-        line += self.style
+        flags = [*SIZES[self.base], DIRECTORY_FLAG[self.base], directory, "--seed", str(self.seed)]
+        flags += self.style
         if self.fault != HEALTHY:
-            line += ["--fault", self.fault, "--fault-strength", str(self.strength), "--fault-onset", str(self.onset)]
-        return line
+            flags += ["--fault", self.fault, "--fault-strength", str(self.strength), "--fault-onset", str(self.onset)]
+        return flags
 
 
-def specimens() -> Iterator[Specimen]:
-    """Every training. Of each fault: two for tuning on its first base; aside, another seed, strength and base.
+def planned_trainings() -> Iterator[PlannedTraining]:
+    """Every training. Each fault has two for tuning on its first base; another seed, strength and base are held out.
 
-    A fault that makes sense in three bases or more has one for tuning on a third of them too. Of what is healthy, many
-    more are kept aside.
+    A fault that applies to three or more bases has one more for tuning, on a third base. Many more healthy trainings
+    are held out.
     """
     for base in EVERY_BASE:
         for seed in range(HEALTHY_SEEDS):
-            yield Specimen(base, HEALTHY, seed, aside=seed % 3 == 2)
+            yield PlannedTraining(base, HEALTHY, seed, held_out=seed % 3 == 2)
         for seed in MORE_HEALTHY_SEEDS:
-            yield Specimen(base, HEALTHY, seed, aside=True)
+            yield PlannedTraining(base, HEALTHY, seed, held_out=True)
     for fault in all_faults().values():
         first, *others = fault.bases
-        yield Specimen(first, fault.name, 0)
-        yield Specimen(first, fault.name, 1, onset=0.4)
-        yield Specimen(first, fault.name, 2, strength=_other_strength(fault), onset=0.6, aside=True)
+        yield PlannedTraining(first, fault.name, 0)
+        yield PlannedTraining(first, fault.name, 1, onset=0.4)
+        yield PlannedTraining(first, fault.name, 2, strength=_other_strength(fault), onset=0.6, held_out=True)
         if others:
             unseen = _pick(fault.name, len(others))
-            yield Specimen(others[unseen], fault.name, 3, onset=0.5, aside=True)
+            yield PlannedTraining(others[unseen], fault.name, 3, onset=0.5, held_out=True)
             if len(others) > 1:
-                yield Specimen(others[unseen - 1], fault.name, 4, onset=0.5)
+                yield PlannedTraining(others[unseen - 1], fault.name, 4, onset=0.5)
         if fault.decoy:
             for seed in MORE_DECOY_SEEDS:
-                yield Specimen(fault.bases[seed % len(fault.bases)], fault.name, seed, aside=True)
+                yield PlannedTraining(fault.bases[seed % len(fault.bases)], fault.name, seed, held_out=True)
+
+
+def leave_one_base_out(
+    items: Iterable[Item], *, base_of: Callable[[Item], str]
+) -> Iterator[tuple[str, list[Item], list[Item]]]:
+    """(base, everything without it, everything of it), for each base: choose on the second, score on the third."""
+    items = list(items)
+    for base in sorted({base_of(item) for item in items}):
+        yield base, [item for item in items if base_of(item) != base], [item for item in items if base_of(item) == base]
 
 
 def _other_strength(fault: Fault) -> float:
@@ -106,5 +123,5 @@ def _other_strength(fault: Fault) -> float:
 
 
 def _pick(name: str, among: int) -> int:
-    """One of several by the name alone: the same on every machine."""
+    """An index that depends only on the name, so it is the same on every machine."""
     return hashlib.sha256(name.encode()).digest()[0] % among

@@ -1,9 +1,12 @@
-"""Scoring: what diagnosis says of the zoo, held against what is wrong with it."""
+"""Score: the diagnosis of the zoo, compared with what is wrong with it."""
 
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import repeat
+from multiprocessing import get_context
 from pathlib import Path
 
 from pulseboard.core.finding import RunReport
@@ -11,13 +14,14 @@ from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.cases import Training, case_of, trainings
 from pulseboard.diagnose.diagnosis import report_on
 from pulseboard.diagnose.earlier import Earlier
-from pulseboard.read.log import read
-from zoo.fault import all_faults
-from zoo.plan import HEALTHY, Specimen
-from zoo.views import View, up_to
+from pulseboard.read.runs import read
+from zoo.fault import Fault, all_faults
+from zoo.plan import HEALTHY, PlannedTraining
+from zoo.scoring.headlines import Headline, first_causes, headlines
+from zoo.views import DECLARED, FULL, VIEWS, View, thinned, up_to
 
-# Causes that the curves cannot tell apart: naming one of them is naming the right one.
-ALIKE = (
+# Causes that curves cannot distinguish: naming one of a group counts as correct.
+INDISTINGUISHABLE = (
     {"lr-too-high", "no-warmup"},
     {"optimizer-not-stepping", "scheduler-bug", "lr-too-low"},
     {"labels-misaligned", "label-noise"},
@@ -30,47 +34,67 @@ ALIKE = (
 
 @dataclass(frozen=True)
 class Judged:
-    """One training and what was said of it."""
+    """One training and its diagnosis."""
 
-    specimen: Specimen
+    training: PlannedTraining
     report: RunReport
-    delay_points: float | None = None  # logged points from a sudden fault's onset to its first right finding
+    delay_points: float | None = None  # logged points from the onset of a sudden fault to its first correct finding
+    view: View = FULL
+
+    @property
+    def _fault(self) -> Fault | None:
+        return None if self.training.fault == HEALTHY else all_faults()[self.training.fault]
 
     @property
     def healthy(self) -> bool:
-        """Nothing is wrong with it, or nothing that its curves could show."""
-        fault = None if self.specimen.fault == HEALTHY else all_faults()[self.specimen.fault]
-        return fault is None or fault.decoy or fault.visible == "no"
+        """Whether nothing is wrong with it yet, or nothing that its curves could reveal."""
+        fault = self._fault
+        if fault is None or fault.decoy or fault.visible == "no":
+            return True
+        return fault.onset == "middle" and self.training.onset >= self.view.until
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the view leaves out what reveals its fault or declares its decoy: it then counts neither way."""
+        if not self.view.has_config and self.training.fault in DECLARED:
+            return True
+        fault = self._fault
+        return not self.healthy and fault is not None and self.view.hides.issuperset(fault.accepted)
+
+    @property
+    def headlines(self) -> list[Headline]:
+        """Its warnings and critical headlines."""
+        return [headline for headline in headlines(self.report) if headline.alarms]
 
     @property
     def alarms(self) -> list[str]:
-        """Slugs of its warnings and critical findings."""
-        return [finding.slug for finding in self.report.findings if finding.severity != "info"]
+        """The slugs of these."""
+        return [headline.slug for headline in self.headlines]
 
     @property
     def right(self) -> list[str]:
-        """Those of the alarms that belong to the fault."""
-        if self.specimen.fault == HEALTHY:
-            return []
-        accepted = all_faults()[self.specimen.fault].accepted
-        return [slug for slug in self.alarms if slug in accepted]
+        """The alarms that match the fault."""
+        fault = self._fault
+        accepted = set(fault.accepted) if fault else set()
+        return [headline.slug for headline in self.headlines if headline.accepted(accepted)]
 
     @property
     def right_causes(self) -> set[str]:
-        """The causes that count as right."""
-        fault = all_faults()[self.specimen.fault]
+        """The causes that count as correct."""
+        fault = all_faults()[self.training.fault]
         causes = {fault.cause, *fault.equivalent}
-        return causes.union(*(group for group in ALIKE if fault.cause in group))
+        return causes.union(*(group for group in INDISTINGUISHABLE if fault.cause in group))
 
     @property
     def rank_of_cause(self) -> int | None:
-        """The place of the right cause, from 0 on; None where it is not among those named."""
-        return next((i for i, cause in enumerate(self.report.causes) if cause.slug in self.right_causes), None)
+        """The rank of the correct cause, from 0; None if it was not named."""
+        named = first_causes(self.report)
+        return next((i for i, slug in enumerate(named) if slug in self.right_causes), None)
 
 
 @dataclass(frozen=True)
 class Score:
-    """The figures of one set of trainings."""
+    """The scores of a set of trainings."""
 
     faulty: int
     found: int
@@ -83,10 +107,13 @@ class Score:
     causes: int
     first: int
     among_three: int
+    first_of_all: int  # faulty trainings with the correct cause first, found or not
+    headlines: int  # of faulty trainings with an alarm
+    broken: int  # such trainings
     delays: tuple[float, ...]
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """(what, figure, owed) for the table."""
+        """(metric, value, target) for the table."""
         per_10k = 1e4 * self.false_alarms / max(1, self.healthy_steps)
         delay = sorted(self.delays)[len(self.delays) // 2] if self.delays else float("nan")
         return [
@@ -98,20 +125,23 @@ class Score:
                 f"{per_10k:.2f} ({self.false_alarms} in {self.healthy_steps})",
                 "<= 0.2",
             ),
-            ("right cause first", _share(self.first, self.causes), ">= 75 %"),
-            ("right cause among three", _share(self.among_three, self.causes), ">= 90 %"),
+            ("correct cause first", _share(self.first, self.causes), ">= 75 %"),
+            ("correct cause among the first three", _share(self.among_three, self.causes), ">= 90 %"),
+            ("correct cause first, of all faults", _share(self.first_of_all, self.faulty), ">= 70 %"),
+            ("headlines per broken run", f"{self.headlines / max(1, self.broken):.2f} (of {self.broken})", "<= 1.3"),
             ("median delay of sudden faults, logged points", f"{delay:.0f} (of {len(self.delays)})", "<= 15"),
         ]
 
 
 def score(judged: Iterable[Judged]) -> Score:
-    """The figures of these trainings."""
-    judged = list(judged)
+    """The scores of these trainings."""
+    judged = [one for one in judged if not one.hidden]
     faulty = [one for one in judged if not one.healthy]
     healthy = [one for one in judged if one.healthy]
     found = [one for one in faulty if one.right]
     delays = [delay for one in found if (delay := one.delay_points) is not None]
     ranks = [one.rank_of_cause for one in found]
+    broken = [one for one in faulty if one.alarms]
     return Score(
         faulty=len(faulty),
         found=len(found),
@@ -123,85 +153,105 @@ def score(judged: Iterable[Judged]) -> Score:
         false_alarms=sum(len(one.alarms) for one in healthy),
         causes=len(found),
         first=sum(rank == 0 for rank in ranks),
-        among_three=sum(rank is not None for rank in ranks),
+        among_three=sum(rank is not None and rank < 3 for rank in ranks),
+        first_of_all=sum(one.rank_of_cause == 0 for one in faulty),
+        headlines=sum(len(one.alarms) for one in broken),
+        broken=len(broken),
         delays=tuple(delays),
     )
 
 
 def judge(
-    specimens: Iterable[Specimen],
+    planned: Iterable[PlannedTraining],
     directory: Path,
     *,
-    view: View | None = None,
+    view: View = FULL,
     earlier: Mapping[str, Earlier] | None = None,
 ) -> list[Judged]:
-    """Diagnose each training that was built, seen as `view` shows it, beside the earlier runs of its base."""
-    judged = []
-    for one in specimens:
-        if not (directory / f"{one.name}.done").exists():
-            continue
-        training = next(iter(trainings(read(directory / one.name))))
-        case = case_of(training, view=view)
-        case.earlier = (earlier or {}).get(one.base)
-        if case.context.status == "running":  # it hung, or was killed: it is looked at ten minutes later
-            walls = [track.last_wall for track in case.tracks.values() if len(track)]
-            case.now = max(walls) + 600
-        found = Judged(one, report_on(case))
-        if found.right and view is None and earlier is None:
-            found = replace(found, delay_points=_delay(found, training, case))
-        judged.append(found)
-    return judged
+    """Diagnose each training that was built, through a `view`, given the earlier runs of its base."""
+    built = [one for one in planned if (directory / f"{one.name}.done").exists()]
+    return [_judge(one, directory, view=view, earlier=(earlier or {}).get(one.base)) for one in built]
+
+
+def judge_views(
+    planned: Iterable[PlannedTraining], directory: Path, views: Iterable[str], *, jobs: int = 2
+) -> dict[str, list[Judged]]:
+    """The same through several views by name, in a few processes."""
+    built = [one for one in planned if (directory / f"{one.name}.done").exists()]
+    names = list(views)
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        reports = list(pool.map(_reports, built, repeat(directory), repeat(names), chunksize=4))
+    return {
+        name: [Judged(one, found[i], view=VIEWS[name]) for one, found in zip(built, reports, strict=True)]
+        for i, name in enumerate(names)
+    }
+
+
+def _reports(one: PlannedTraining, directory: Path, views: list[str]) -> list[RunReport]:
+    return [_judge(one, directory, view=VIEWS[name]).report for name in views]
+
+
+def _judge(one: PlannedTraining, directory: Path, *, view: View, earlier: Earlier | None = None) -> Judged:
+    training = next(iter(trainings(read(directory / one.name))))
+    case = case_of(view.of(training, one))
+    case.earlier = earlier
+    if case.context.status == "running":  # it hung or was killed: diagnose it ten minutes later
+        last_wall_times = [track.last_wall for track in case.tracks.values() if len(track)]
+        case.now = max(last_wall_times) + 600
+    found = Judged(one, report_on(case), view=view)
+    if found.right and view is FULL and earlier is None:
+        found = replace(found, delay_points=_delay(found, training, case))
+    return found
 
 
 def _delay(found: Judged, training: Training, case: Case) -> float | None:
-    """Play a sudden fault point by point, as live diagnosis would have seen it, until it is told."""
-    fault = all_faults()[found.specimen.fault]
+    """Replay a sudden fault point by point, as live diagnosis sees it, until it is reported."""
+    fault = all_faults()[found.training.fault]
     loss, planned = case.one("train.loss"), case.planned_steps
     if fault.onset != "middle" or loss is None or not planned or fault.after_kill:
         return None
     steps = loss.points().steps
-    onset = int(found.specimen.onset * planned)
+    onset = int(found.training.onset * planned)
     after = steps[steps >= onset]
     for n in (1, 2, 3, 5, 8, 10, 12, 15, 20, 25, 30, 40, 60, 80, 120):
         if n > len(after):
             break
-        early = case_of(training, view=up_to(int(after[n - 1])))
+        early = case_of(thinned(up_to(int(after[n - 1]))).of(training, found.training))
         early.now = case.now
-        told = {f.slug for f in report_on(early).findings if f.severity != "info"}
-        if told & set(fault.accepted):
+        if Judged(found.training, report_on(early)).right:
             return float(n)
     return float(len(after))
 
 
 def interval(judged: list[Judged], *, rounds: int = 500) -> tuple[float, float]:
-    """The middle 90 % of the share of faults found, drawing faults, not runs, anew."""
+    """A 90 % interval of the share of faults found, by resampling faults, not runs."""
     by_fault: dict[str, list[Judged]] = {}
     for one in judged:
         if not one.healthy:
-            by_fault.setdefault(one.specimen.fault, []).append(one)
-    names, draw = sorted(by_fault), random.Random(0)
+            by_fault.setdefault(one.training.fault, []).append(one)
+    names, generator = sorted(by_fault), random.Random(0)
     shares = []
     for _ in range(rounds):
-        some = [one for name in draw.choices(names, k=len(names)) for one in by_fault[name]]
-        shares.append(sum(bool(one.right) for one in some) / len(some))
+        sample = [one for name in generator.choices(names, k=len(names)) for one in by_fault[name]]
+        shares.append(sum(bool(one.right) for one in sample) / len(sample))
     shares.sort()
     return shares[int(0.05 * rounds)], shares[int(0.95 * rounds) - 1]
 
 
 def misses(judged: Iterable[Judged]) -> list[str]:
-    """A line for each training that was not judged right."""
+    """One line for each training with a wrong diagnosis."""
     lines = []
     for one in judged:
         wrong = Counter(one.alarms) - Counter(one.right)
-        extra = f", wrongly {', '.join(sorted(wrong))}" if wrong else ""
+        extra = f", wrong: {', '.join(sorted(wrong))}" if wrong else ""
         causes = ", ".join(f"{c.slug} {c.probability:.2f}" for c in one.report.causes)
         if one.healthy and one.alarms:
-            lines.append(f"{one.specimen.name}: false alarm{extra}")
+            lines.append(f"{one.training.name}: false alarm{extra}")
         elif not one.healthy and not one.right:
             infos = ", ".join(f.slug for f in one.report.findings if f.severity == "info")
-            lines.append(f"{one.specimen.name}: missed{extra} (info: {infos})")
+            lines.append(f"{one.training.name}: missed{extra} (info: {infos})")
         elif not one.healthy and (one.rank_of_cause != 0 or wrong):
-            lines.append(f"{one.specimen.name}: found {', '.join(one.right)}{extra}; causes {causes}")
+            lines.append(f"{one.training.name}: found {', '.join(one.right)}{extra}; causes {causes}")
     return lines
 
 

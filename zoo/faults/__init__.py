@@ -1,1 +1,1 @@
-"""The faults, grouped by what they break: one small function each."""
+"""Faults, grouped by what they break; each is one small function."""

@@ -1,4 +1,4 @@
-"""Faults of what the model is shown, in training and in evaluation."""
+"""Faults of the data, in training and in evaluation."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from torch import nn
 from zoo.fault import decoy, fault, follow_steps, onset_step
 
 TEXT = ("gpt", "moe")
-LABELLED = ("gpt", "moe", "classifier")  # a batch is a pair of inputs and targets
+LABELED = ("gpt", "moe", "classifier")  # a batch is a pair of inputs and targets
 
 
 def change_batch(parts: Any, change: Any, *, from_step: int = 0) -> None:
@@ -27,26 +27,26 @@ def change_batch(parts: Any, change: Any, *, from_step: int = 0) -> None:
 
 @fault(
     "labels-shuffled",
-    bases=LABELLED,
+    bases=LABELED,
     cause="labels-misaligned",
     accepted=("loss-at-marginal", "loss-at-ignorance", "val-gap-from-start", "loss-plateau", "eval-at-chance"),
     equivalent=("label-noise", "detached-graph"),
 )
 def labels_shuffled(parts: Any) -> None:
-    """Targets in another order than inputs: only their frequencies can be learned."""
+    """Targets are in a different order than inputs: only their frequencies can be learned."""
     random = torch.Generator().manual_seed(1)
     change_batch(parts, lambda x, y: (x, y.flatten()[torch.randperm(y.numel(), generator=random)].view_as(y)))
 
 
 @fault(
     "label-noise",
-    bases=LABELLED,
+    bases=LABELED,
     cause="label-noise",
     accepted=("loss-at-marginal", "val-below-train", "out-of-expected-range", "loss-plateau", "loss-at-ignorance"),
     equivalent=("labels-misaligned",),
 )
 def label_noise(parts: Any) -> None:
-    """Three of ten targets are those of somebody else."""
+    """Three of ten targets belong to another input."""
     random = torch.Generator().manual_seed(1)
     share = min(1.0, 0.3 * parts.args.fault_strength)
 
@@ -65,7 +65,7 @@ def label_noise(parts: Any) -> None:
     equivalent=("labels-misaligned",),
 )
 def target_is_input(parts: Any) -> None:
-    """The token to predict is the one that is shown."""
+    """The token to predict is the input token."""
     change_batch(parts, lambda x, y: (x, x))
 
 
@@ -74,7 +74,7 @@ def target_is_input(parts: Any) -> None:
     bases=TEXT,
     cause="labels-misaligned",
     accepted=("val-gap-from-start", "loss-at-marginal", "loss-plateau", "out-of-expected-range", "overfitting"),
-    visible="no",  # only beside earlier runs of the same task
+    visible="no",  # only in comparison with earlier runs of the same task
     equivalent=("eval-bug", "data-order-bug"),
 )
 def label_offset(parts: Any) -> None:
@@ -100,13 +100,13 @@ def tiny_data(parts: Any) -> None:
 
 @fault(
     "repeated-batch",
-    bases=LABELLED,
+    bases=LABELED,
     cause="repeated-batches",
     accepted=("batches-repeated", "overfitting", "loss-too-good", "val-gap-from-start"),
     equivalent=("too-little-data",),
 )
 def repeated_batch(parts: Any) -> None:
-    """Every step has the batch of the first one."""
+    """Every step uses the batch of the first."""
     healthy, first = parts.batch, parts.first_step
     parts.batch = lambda step: healthy(first)
 
@@ -128,7 +128,7 @@ def repeated_batch(parts: Any) -> None:
     equivalent=("data-shift", "too-little-data"),
 )
 def data_order(parts: Any) -> None:
-    """Not shuffled: windows begin one token after another, so that every batch nearly repeats the one before."""
+    """Not shuffled: each window starts one token after the last, so batches are almost the same."""
     windows = parts.extra["windows"]
 
     def start(number: int) -> int:
@@ -146,12 +146,12 @@ def data_order(parts: Any) -> None:
     equivalent=("labels-misaligned", "bad-batch"),
 )
 def data_shift(parts: Any) -> None:
-    """From the middle on, tokens have other numbers: another tokenizer wrote this shard."""
-    other = _other_numbers(parts)
+    """From the middle on, tokens have other ids, as if another tokenizer wrote the shard."""
+    other = _other_token_ids(parts)
     change_batch(parts, lambda x, y: (other[x], other[y]), from_step=onset_step(parts))
 
 
-def _other_numbers(parts: Any) -> torch.Tensor:
+def _other_token_ids(parts: Any) -> torch.Tensor:
     return torch.randperm(parts.extra["text"].tokenizer.size, generator=torch.Generator().manual_seed(1))
 
 
@@ -164,7 +164,7 @@ def _other_numbers(parts: Any) -> torch.Tensor:
     equivalent=("precision-overflow", "hardware-fault", "lr-too-high"),
 )
 def nan_batch(parts: Any) -> None:
-    """One batch in the middle of the run gives NaN, and the weights keep it."""
+    """One batch in the middle of the run gives NaN, and the weights stay NaN."""
     healthy, onset, now = parts.loss, onset_step(parts), follow_steps(parts)
     parts.loss = lambda batch: healthy(batch) * (float("nan") if now() == onset else 1.0)
 
@@ -180,14 +180,14 @@ def nan_batch(parts: Any) -> None:
     equivalent=("data-shift", "labels-misaligned"),
 )
 def val_remapped(parts: Any) -> None:
-    """Validation has other numbers for its tokens: it was prepared with another tokenizer."""
+    """Validation tokens have other ids, as if prepared with another tokenizer."""
     held_out = parts.extra["held_out"]
-    held_out.tokens = _other_numbers(parts)[held_out.tokens]
+    held_out.tokens = _other_token_ids(parts)[held_out.tokens]
 
 
 @decoy("val-leakage", bases=TEXT)
 def val_leakage(parts: Any) -> None:
-    """Validation is of the training text. Nothing shows it while the text is large."""
+    """Validation uses the training text. With a large text nothing reveals it."""
     parts.extra["held_out"].tokens = parts.extra["windows"].tokens
 
 
@@ -206,7 +206,7 @@ def val_leakage_tiny_data(parts: Any) -> None:
 
 @fault(
     "eval-in-train-mode",
-    bases=LABELLED,
+    bases=LABELED,
     cause="eval-bug",
     accepted=("eval-nondeterministic", "eval-noisy"),
     visible="L2",
@@ -217,7 +217,7 @@ def eval_in_train_mode(parts: Any) -> None:
     for module in parts.model.modules():
         if isinstance(module, nn.Dropout):
             module.p = share
-        elif isinstance(getattr(module, "dropout", None), float):  # attention that drops inside torch's kernel
+        elif isinstance(getattr(module, "dropout", None), float):  # attention applies dropout inside torch's kernel
             module.dropout = share
     parts.run.update_config(dropout=share)
     for module in (parts.model, parts.extra.get("raw_model", parts.model)):
@@ -228,16 +228,16 @@ def eval_in_train_mode(parts: Any) -> None:
     "eval-frozen", bases=("gpt", "moe", "classifier"), cause="eval-bug", accepted=("eval-frozen", "val-gap-from-start")
 )
 def eval_frozen(parts: Any) -> None:
-    """The weights that are evaluated are those of the first step."""
+    """Evaluation always uses the weights of the first step."""
     healthy = parts.evaluate
     model = parts.extra.get("raw_model", parts.model)
-    old = {name: value.clone() for name, value in model.state_dict().items()}
+    first_weights = {name: value.clone() for name, value in model.state_dict().items()}
 
     def evaluate(step: int) -> dict[str, float]:
-        new = {name: value.clone() for name, value in model.state_dict().items()}
-        model.load_state_dict(old)
+        current_weights = {name: value.clone() for name, value in model.state_dict().items()}
+        model.load_state_dict(first_weights)
         values = healthy(step)
-        model.load_state_dict(new)
+        model.load_state_dict(current_weights)
         return values
 
     parts.evaluate = evaluate

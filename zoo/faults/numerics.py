@@ -1,4 +1,4 @@
-"""Faults of numbers: precision, overflow, and single bits."""
+"""Numerical faults: precision, overflow, and single bits."""
 
 import math
 from typing import Any
@@ -11,7 +11,7 @@ LOSS_TAGS = ("Loss/train", "train/loss", "train/loss/total", "loss")
 
 
 def gradients(parts: Any) -> list[torch.Tensor]:
-    """Those there are."""
+    """All gradients that exist."""
     return [p.grad for p in parts.model.parameters() if p.grad is not None]
 
 
@@ -25,15 +25,15 @@ def gradients(parts: Any) -> list[torch.Tensor]:
     equivalent=("bad-batch", "lr-too-high", "hardware-fault"),
 )
 def nan_masked(parts: Any) -> None:
-    """The loss turns NaN, and a filter logs 0 in its place."""
+    """The loss becomes NaN, and a filter logs 0 instead."""
     healthy, log, onset, now = parts.loss, parts.log, onset_step(parts), follow_steps(parts)
     parts.loss = lambda batch: healthy(batch) * (float("nan") if now() >= onset else 1.0)
 
-    def filtered(values: dict[str, Any], step: int) -> None:
-        hidden = {tag: 0.0 for tag in LOSS_TAGS if tag in values and math.isnan(float(values[tag]))}
-        log({**values, **hidden}, step)
+    def log_filtered(values: dict[str, Any], step: int) -> None:
+        replaced = {tag: 0.0 for tag in LOSS_TAGS if tag in values and math.isnan(float(values[tag]))}
+        log({**values, **replaced}, step)
 
-    parts.log = filtered
+    parts.log = log_filtered
 
 
 @fault(
@@ -45,7 +45,7 @@ def nan_masked(parts: Any) -> None:
     equivalent=("dead-relu", "detached-graph"),
 )
 def fp16_underflow(parts: Any) -> None:
-    """Gradients pass through float16 with a loss scale far too low, and most of them become 0."""
+    """Gradients pass through float16 with a loss scale that is far too low, and most become 0."""
     healthy, scale = parts.clip, 2.0**-16 / parts.args.fault_strength
     parts.run.update_config(dtype="float16", loss_scale=scale)
 
@@ -67,7 +67,7 @@ def fp16_underflow(parts: Any) -> None:
     equivalent=("bad-batch", "lr-too-high"),
 )
 def loss_scale_collapse(parts: Any) -> None:
-    """From the middle on every sixth step overflows: the scaler skips it and halves its scale, without end."""
+    """From the middle on every sixth step overflows: the scaler skips it and halves its scale, endlessly."""
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16, growth_interval=100)
     period = max(1, round(6 / parts.args.fault_strength))
     parts.extra["scaler"] = scaler
@@ -92,7 +92,7 @@ def loss_scale_collapse(parts: Any) -> None:
     equivalent=("bad-batch",),
 )
 def bit_flip(parts: Any) -> None:
-    """A bit of one gradient's exponent flips once: the number becomes 2^16 times as large."""
+    """A bit in the exponent of one gradient value flips once: the value becomes 2^16 times larger."""
     healthy, onset, now = parts.clip, onset_step(parts), follow_steps(parts)
 
     def clip() -> Any:

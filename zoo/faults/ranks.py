@@ -1,4 +1,4 @@
-"""Faults of one process among several: `torchrun --nproc_per_node=2`."""
+"""Faults of one rank among several: `torchrun --nproc_per_node=2`."""
 
 import time
 from typing import Any
@@ -44,7 +44,7 @@ def straggler(parts: Any) -> None:
     ranks=2,
 )
 def rank_desync(parts: Any) -> None:
-    """From the middle on gradients are not exchanged: each rank trains a model of its own."""
+    """From the middle on, gradients are not exchanged: each rank trains its own model."""
     healthy, onset, now = parts.loss, onset_step(parts), follow_steps(parts)
 
     def loss(batch: Any) -> Any:
@@ -66,7 +66,7 @@ def rank_desync(parts: Any) -> None:
     ranks=2,
 )
 def all_reduce_loss(parts: Any) -> None:
-    """One step in a hundred the last rank loses what was exchanged of one tensor."""
+    """At one step in a hundred, the last rank loses the gradient of one tensor."""
     if parts.run.rank.rank != parts.run.rank.world_size - 1:
         return
     healthy, onset, now = parts.clip, onset_step(parts), follow_steps(parts)

@@ -30,7 +30,7 @@ def router_collapse(parts: Any) -> None:
     equivalent=("router-collapse",),
 )
 def aux_loss_missing(parts: Any) -> None:
-    """Nothing balances the load. In a short run it grows uneven and does not collapse."""
+    """Nothing balances the load. In a short run it becomes uneven but does not collapse."""
     parts.extra["router"].aux_weight = 0.0
     parts.run.update_config(aux_weight=0.0)
 
@@ -44,7 +44,7 @@ def aux_loss_missing(parts: Any) -> None:
     equivalent=("router-collapse",),
 )
 def capacity_too_small(parts: Any) -> None:
-    """Experts have room for half of an even load: at least every second choice is dropped."""
+    """Experts have capacity for half of an even load: at least every second choice is dropped."""
     factor = 0.5 / parts.args.fault_strength
     parts.extra["router"].capacity_factor = factor
     parts.run.update_config(capacity_factor=factor)
@@ -52,6 +52,6 @@ def capacity_too_small(parts: Any) -> None:
 
 @decoy("mild-imbalance", bases=("moe",))
 def mild_imbalance(parts: Any) -> None:
-    """A weak load-balancing loss: some experts get more than others, and all learn."""
+    """A weak load-balancing loss: some experts get more tokens than others, but all learn."""
     parts.extra["router"].aux_weight = 0.003
     parts.run.update_config(aux_weight=0.003)

@@ -1,4 +1,4 @@
-"""Faults of the learning rate's course, and courses that only look wrong."""
+"""Faults of schedules, and schedules that only look wrong."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def no_warmup(parts: Any) -> None:
     equivalent=("lr-too-high",),
 )
 def lr_rising(parts: Any) -> None:
-    """The rate grows with every step and never turns."""
+    """The learning rate rises at every step and never falls."""
     first = parts.lr_at(min(10, parts.steps - 1))
     parts.lr_at = lambda step: first * (1 + parts.args.fault_strength * step / 20)
 
@@ -51,7 +51,7 @@ def lr_rising(parts: Any) -> None:
     equivalent=("resume-bug",),
 )
 def schedule_restart(parts: Any) -> None:
-    """In the middle of the run the schedule begins anew, as when its state was not restored."""
+    """In the middle of the run the schedule restarts, as if its state was not restored."""
     healthy, onset = parts.lr_at, onset_step(parts)
     parts.lr_at = lambda step: healthy(step if step < onset else step - onset)
 
@@ -64,7 +64,7 @@ def schedule_restart(parts: Any) -> None:
     equivalent=("optimizer-not-stepping", "frozen-weights", "lr-too-low"),
 )
 def lr_zero(parts: Any) -> None:
-    """The rate is 0 from the first step."""
+    """The learning rate is 0 from the first step."""
     parts.lr_at = lambda step: 0.0
 
 
@@ -77,39 +77,39 @@ def lr_zero(parts: Any) -> None:
     equivalent=("optimizer-not-stepping",),
 )
 def lr_zero_later(parts: Any) -> None:
-    """The rate falls to 0 in the middle of the run and stays there."""
+    """The learning rate drops to 0 in the middle of the run and stays there."""
     healthy, onset = parts.lr_at, onset_step(parts)
     parts.lr_at = lambda step: healthy(step) if step < onset else 0.0
 
 
 @fault("lr-horizon-short", bases=EVERY_BASE, cause="scheduler-bug", accepted=("lr-horizon-off",))
 def lr_horizon_short(parts: Any) -> None:
-    """The schedule was given half of the steps: the rate is at its floor from then on."""
+    """The schedule ends halfway through the run: the learning rate stays at its minimum from then on."""
     healthy, factor = parts.lr_at, 2 * parts.args.fault_strength
     parts.lr_at = lambda step: healthy(min(int(step * factor), parts.steps - 1))
 
 
-# ---- courses that are meant so
+# ---- intended schedules
 
 
 @decoy("warm-restarts-declared", bases=("gpt", "moe", "classifier"), onset="middle")
 def warm_restarts_declared(parts: Any) -> None:
-    """The rate jumps back to its peak twice, and the config says when."""
+    """The learning rate jumps back to its peak twice, as declared in the config."""
     healthy, period = parts.lr_at, max(1, parts.steps // 3)
     peak_step = max(range(parts.steps), key=healthy)
     restarts = [{"step": step, "what": "the learning rate restarts"} for step in (period, 2 * period)]
     parts.run.update_config(lr_schedule="cosine with warm restarts", declared_changes=restarts)
 
     def lr_at(step: int) -> float:
-        within = (step % period) / period  # how much of this cosine is over
-        return healthy(step if step < peak_step else peak_step + int(within * (parts.steps - 1 - peak_step)))
+        progress = (step % period) / period  # within this cosine
+        return healthy(step if step < peak_step else peak_step + int(progress * (parts.steps - 1 - peak_step)))
 
     parts.lr_at = lr_at
 
 
 @decoy("batch-size-schedule", bases=("gpt", "moe", "classifier"), onset="middle")
 def batch_size_schedule(parts: Any) -> None:
-    """Half of the rows until the middle of the run, then all of them; the config says so."""
+    """Half of the batch until the middle of the run, then all of it, as declared in the config."""
     healthy, onset, rows = parts.batch, onset_step(parts), parts.args.batch_size
     parts.run.update_config(declared_changes=[{"step": onset, "what": f"the batch grows to {rows} rows"}])
 
@@ -122,7 +122,7 @@ def batch_size_schedule(parts: Any) -> None:
 
 @decoy("sequence-length-schedule", bases=("gpt", "moe"), onset="middle")
 def sequence_length_schedule(parts: Any) -> None:
-    """Half of the length until the middle of the run; the config says so."""
+    """Half of the sequence length until the middle of the run, as declared in the config."""
     healthy, onset, length = parts.batch, onset_step(parts), parts.args.block_size
     parts.run.update_config(declared_changes=[{"step": onset, "what": f"sequences grow to {length} tokens"}])
     parts.batch = lambda step: healthy(step) if step >= onset else tuple(p[:, : length // 2] for p in healthy(step))
@@ -130,11 +130,11 @@ def sequence_length_schedule(parts: Any) -> None:
 
 @decoy("noisy-small-batch", bases=("gpt", "moe", "classifier"))
 def noisy_small_batch(parts: Any) -> None:
-    """A quarter of the rows, four at least, and a lower rate: a noisy loss, and nothing wrong with it."""
+    """A quarter of the batch, but at least four rows, and a lower rate: a noisy but healthy loss."""
     healthy, lr_at = parts.batch, parts.lr_at
     rows = max(1, round(max(4, parts.args.batch_size // 4) / parts.args.fault_strength))
-    # SGD's rate goes with the batch; Adam's with its root, or so.
-    less = parts.args.batch_size / rows if getattr(parts.args, "optimizer", "adamw") == "sgd" else 3
-    parts.run.update_config(batch_size=rows, learning_rate=parts.run.config.get("learning_rate", 0) / less)
+    # The rate of SGD scales with the batch size, that of Adam roughly with its square root.
+    divisor = parts.args.batch_size / rows if getattr(parts.args, "optimizer", "adamw") == "sgd" else 3
+    parts.run.update_config(batch_size=rows, learning_rate=parts.run.config.get("learning_rate", 0) / divisor)
     parts.batch = lambda step: tuple(part[:rows] for part in healthy(step))
-    parts.lr_at = lambda step: lr_at(step) / less
+    parts.lr_at = lambda step: lr_at(step) / divisor

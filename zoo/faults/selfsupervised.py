@@ -19,7 +19,7 @@ from zoo.fault import decoy, fault, onset_step
     visible="L2",
 )
 def no_stop_gradient(parts: Any) -> None:
-    """The context encoder makes its own targets, and is trained through them: a constant is the easiest to predict."""
+    """The context encoder provides its own targets and is trained through them: a constant is easiest to predict."""
     model = parts.model
     model.features_of_all = lambda pixels: model.context_encoder(pixels)
 
@@ -32,11 +32,11 @@ def no_stop_gradient(parts: Any) -> None:
     visible="L1",
 )
 def target_gradient(parts: Any) -> None:
-    """The target encoder was neither frozen nor detached: gradients reach it, though no step follows them."""
+    """The target encoder is neither frozen nor detached: it gets gradients, although the optimizer ignores them."""
     model = parts.model
     model.target_encoder.requires_grad_(True)
     model.features_of_all = lambda pixels: model.target_encoder(pixels)
-    # Otherwise its gradients would add up over the whole run, which is another fault.
+    # Otherwise its gradients would accumulate over the whole run, which is another fault.
     parts.zero_grad = lambda: model.zero_grad(set_to_none=True)
 
 
@@ -48,7 +48,7 @@ def target_gradient(parts: Any) -> None:
     visible="L2",
 )
 def ema_momentum_one(parts: Any) -> None:
-    """The target never moves: the features to predict stay those of chance."""
+    """The target never moves: the features to predict stay random."""
     parts.extra["ema_momentum"] = lambda step: 1.0
 
 
@@ -60,18 +60,18 @@ def ema_momentum_one(parts: Any) -> None:
     visible="L2",
 )
 def ema_momentum_zero(parts: Any) -> None:
-    """The target is the context encoder of the step before: it does not lag at all."""
+    """The target is the context encoder of the previous step: it does not lag at all."""
     parts.extra["ema_momentum"] = lambda step: 0.0
 
 
 # ---- masks
 
 
-def _more_hidden(masks: torch.Tensor, times: int) -> torch.Tensor:
-    """What is hidden of a picture, and what is hidden of `times` others."""
+def _more_hidden(masks: torch.Tensor, others: int) -> torch.Tensor:
+    """The masks of each image joined with those of `others` more."""
     hidden = masks
-    for neighbour in range(1, times + 1):
-        hidden = hidden | masks.roll(neighbour, dims=0)
+    for neighbor in range(1, others + 1):
+        hidden = hidden | masks.roll(neighbor, dims=0)
     return hidden
 
 
@@ -94,7 +94,7 @@ def _change_masks(parts: Any, change: Callable[[torch.Tensor], torch.Tensor], *,
     visible="L2",
 )
 def mask_ratio_shift(parts: Any) -> None:
-    """From the middle on much more is hidden: masks of two pictures fall on one."""
+    """From the middle on, much more is hidden: each image gets the masks of two."""
     _change_masks(
         parts, lambda masks: _more_hidden(masks, round(parts.args.fault_strength)), from_step=onset_step(parts)
     )
@@ -108,7 +108,7 @@ def mask_ratio_shift(parts: Any) -> None:
     visible="L2",
 )
 def mask_too_much(parts: Any) -> None:
-    """Nearly all of a picture is hidden, so that there is nothing to predict from."""
+    """Almost all of an image is hidden, so that there is nothing to predict from."""
     _change_masks(parts, lambda masks: _more_hidden(masks, round(9 * parts.args.fault_strength)))
 
 
@@ -116,12 +116,12 @@ def mask_too_much(parts: Any) -> None:
     "mask-too-little",
     bases=("hjepa",),
     cause="masking-bug",
-    # A level whose patches are all shown has nothing to predict: no loss, no gradient, and a gap to validation.
+    # A level without hidden patches has nothing to predict: no loss, no gradient, and a gap to validation.
     accepted=("mask-ratio-range", "dead-units", "val-gap-from-start"),
     visible="L2",
 )
 def mask_too_little(parts: Any) -> None:
-    """Nine of ten hidden patches are shown after all."""
+    """Nine of ten hidden patches are visible."""
     random = torch.Generator().manual_seed(1)
 
     def change(masks: torch.Tensor) -> torch.Tensor:
@@ -141,7 +141,7 @@ def mask_too_little(parts: Any) -> None:
     visible="L2",
 )
 def hierarchy_weights_wrong(parts: Any) -> None:
-    """The coarsest level counts a hundred times what the config says."""
+    """The weight of the coarsest level is a hundred times that in the config."""
     *finer, coarsest = parts.extra["hierarchy_weights"]
     parts.extra["hierarchy_weights"] = [*finer, coarsest * 100 * parts.args.fault_strength]
 
@@ -150,22 +150,22 @@ def hierarchy_weights_wrong(parts: Any) -> None:
     "hierarchy-level-lost",
     bases=("hjepa",),
     cause="loss-weights-wrong",
-    # The level that is left out is not trained: its predictor gets no gradient, and validation has its loss.
+    # The omitted level is not trained: its predictor gets no gradient, and only validation includes its loss.
     accepted=("hierarchy-imbalance", "dead-units", "relative-loss-rising", "val-gap-from-start"),
     visible="L2",
 )
 def hierarchy_level_lost(parts: Any) -> None:
-    """The finest level is left out of the sum, though the config has it."""
+    """The finest level is missing from the sum, although the config includes it."""
     parts.extra["hierarchy_weights"] = [0.0, *parts.extra["hierarchy_weights"][1:]]
 
 
-# ---- healthy, and strange
+# ---- healthy, but strange
 
 
 @decoy("jepa-loss-rises", bases=("hjepa",))
 def jepa_loss_rises(parts: Any) -> None:
-    """Features are not normalised, and grow as they learn; the loss grows with them, beside their variance it falls."""
-    parts.args.raw_targets = True
+    """Features are not normalized and grow in training, and so does the loss. Relative to their variance, it falls."""
+    parts.model.raw_targets = True
     parts.model.context_encoder.norm = nn.Identity()
     parts.model.target_encoder.norm = nn.Identity()
     parts.run.update_config(raw_targets=True)
@@ -173,7 +173,7 @@ def jepa_loss_rises(parts: Any) -> None:
 
 @decoy("frozen-patches-declared", bases=("hjepa",))
 def frozen_patches_declared(parts: Any) -> None:
-    """The layer that embeds patches is frozen on purpose, as MoCo v3 has it, and the config lists it."""
+    """The patch embedding is frozen on purpose, as in MoCo v3, and the config lists it."""
     parts.model.context_encoder.patches.requires_grad_(False)
     names = [name for name, _ in parts.model.named_parameters() if name.startswith("context_encoder.patches.")]
     parts.run.update_config(frozen=["target_encoder", *names], frozen_on_purpose=True)

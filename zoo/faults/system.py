@@ -1,4 +1,4 @@
-"""Faults of time, memory and processes."""
+"""Faults of timing, memory and processes."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ HANG_SECS = 90.0
     equivalent=("contention",),
 )
 def loader_stall(parts: Any) -> None:
-    """From the middle on every batch comes late."""
+    """From the middle on, every batch arrives late."""
     healthy, onset = parts.batch, onset_step(parts)
 
     def batch(step: int) -> Any:
@@ -43,7 +43,7 @@ def loader_stall(parts: Any) -> None:
     visible="system",
 )
 def memory_leak(parts: Any) -> None:
-    """Something of every step is kept: a mebibyte."""
+    """Every step leaks one MiB."""
     healthy = parts.batch
     kept = parts.extra["kept"] = []
 
@@ -105,7 +105,7 @@ def checkpoint_in_loop(parts: Any) -> None:
     equivalent=("hardware-fault", "memory-leak"),
 )
 def killed(parts: Any) -> None:
-    """The process is killed, as by a system that ran out of memory."""
+    """The process is killed, as when the system runs out of memory."""
     healthy, onset = parts.batch, onset_step(parts)
 
     def batch(step: int) -> Any:
@@ -129,7 +129,7 @@ def killed(parts: Any) -> None:
     after_kill=True,
 )
 def resume_without_optimizer(parts: Any) -> None:
-    """Only the weights were restored: Adam's averages are gone, and the schedule begins anew."""
+    """Only the weights are restored: Adam's averages are lost, and the schedule restarts."""
     parts.optimizer.state.clear()
     healthy, first = parts.lr_at, parts.first_step
     parts.lr_at = lambda step: healthy(step - first)
@@ -137,4 +137,4 @@ def resume_without_optimizer(parts: Any) -> None:
 
 @decoy("resume", bases=("gpt", "moe"), onset="middle", after_kill=True)
 def resume(parts: Any) -> None:
-    """Everything was restored: the run goes on as if nothing had been."""
+    """Everything is restored: the run continues as if nothing had happened."""

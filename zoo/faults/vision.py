@@ -1,4 +1,4 @@
-"""Faults of trainings on pictures, and healthy ones that look strange."""
+"""Faults of trainings on images, and healthy ones that look strange."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from zoo.fault import decoy, fault, onset_step
     equivalent=("loss-weights-wrong", "bad-init"),
 )
 def diffusion_wrong_target(parts: Any) -> None:
-    """The model is taught the picture where the sampler takes what it says for the noise."""
+    """The model learns to predict the image, but the sampler expects the noise."""
     parts.extra["target"] = lambda pixels, levels, noise: pixels
 
 
@@ -30,7 +30,7 @@ def diffusion_wrong_target(parts: Any) -> None:
     equivalent=("data-order-bug", "eval-bug"),
 )
 def diffusion_band_broken(parts: Any) -> None:
-    """In one tenth of the noise levels each picture's target is the noise of another."""
+    """In one tenth of the noise levels, the target of each image is the noise of another."""
     healthy, steps = parts.extra["target"], parts.args.noise_steps
     low, high = int(0.4 * steps), int((0.4 + 0.1 * parts.args.fault_strength) * steps)
 
@@ -49,7 +49,7 @@ def diffusion_band_broken(parts: Any) -> None:
     equivalent=("eval-bug",),
 )
 def average_never_moves(parts: Any) -> None:
-    """The averaged weights, which are evaluated and drawn with, stay where they began."""
+    """The averaged weights, used for evaluation and sampling, never change."""
     parts.extra["ema_momentum"] = lambda step: 1.0
 
 
@@ -61,17 +61,17 @@ def average_never_moves(parts: Any) -> None:
     equivalent=("accumulation-unscaled", "bad-init"),
 )
 def pixel_sum(parts: Any) -> None:
-    """The training loss is a sum over the pixels, not their mean."""
+    """The training loss is a sum over pixels, not their mean."""
     healthy = parts.loss
     parts.loss = lambda batch: healthy(batch) * batch[0][0].numel()
 
 
-# ---- healthy, and strange
+# ---- healthy, but strange
 
 
 @decoy("plateau-then-drop", bases=("classifier",))
 def plateau_then_drop(parts: Any) -> None:
-    """The label says whether two properties agree. Neither alone helps, so the loss lies still before it drops."""
+    """The label depends on two properties together. Neither helps alone, so the loss stays flat before it drops."""
     for images in (parts.extra["train_images"], parts.extra["val_images"]):
         edge = torch.cat([images.pixels[:, :, 0], images.pixels[:, :, -1]], dim=2)
         bright = edge.mean(dim=(1, 2)) > 0
@@ -83,7 +83,7 @@ def plateau_then_drop(parts: Any) -> None:
 
 @decoy("new-head-declared", bases=("classifier",), onset="middle")
 def new_head_declared(parts: Any) -> None:
-    """A second phase begins with a fresh last layer, and the config says when: all losses jump, and come back."""
+    """A second phase starts with a new last layer, as declared in the config: all losses jump, then recover."""
     onset, healthy = onset_step(parts), parts.extra["after_step"]
 
     def after_step(step: int) -> None:
@@ -92,4 +92,4 @@ def new_head_declared(parts: Any) -> None:
             parts.model.head.reset_parameters()
 
     parts.extra["after_step"] = after_step
-    parts.run.update_config(declared_changes=[{"step": onset, "what": "the last layer is made anew"}])
+    parts.run.update_config(declared_changes=[{"step": onset, "what": "the last layer is re-initialized"}])

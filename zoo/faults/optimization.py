@@ -1,4 +1,4 @@
-"""Faults of the optimizer, the initial weights and the gradients' scale."""
+"""Faults of the optimizer, the initial weights and the scale of gradients."""
 
 import copy
 from typing import Any
@@ -8,18 +8,18 @@ from torch import nn
 
 from zoo.fault import EVERY_BASE, decoy, fault
 
-SGD_LEARNING_RATE = {"gpt": 0.3, "moe": 0.3, "classifier": 0.1}  # healthy ones
+SGD_LEARNING_RATE = {"gpt": 0.3, "moe": 0.3, "classifier": 0.1}  # of healthy trainings
 ACTIVATIONS = (nn.ReLU, nn.GELU, nn.SiLU, nn.LeakyReLU, nn.ELU)
 
 
 def scale_lr(parts: Any, factor: float) -> None:
-    """The same schedule, so many times as high."""
+    """The same schedule, multiplied by `factor`."""
     healthy = parts.lr_at
     parts.lr_at = lambda step: healthy(step) * factor
 
 
 def use_sgd(parts: Any, *, learning_rate: float) -> None:
-    """SGD with momentum in the optimizer's place, with this peak rate; the run's config says so."""
+    """Replace the optimizer by SGD with momentum and this peak rate; the run's config is updated."""
     peak = max(parts.lr_at(step) for step in range(parts.steps))
     groups = [{"params": group["params"]} for group in parts.optimizer.param_groups]
     parts.optimizer = torch.optim.SGD(groups, lr=learning_rate, momentum=0.9)
@@ -28,7 +28,7 @@ def use_sgd(parts: Any, *, learning_rate: float) -> None:
 
 
 def set_clip(parts: Any, norm: float | None) -> None:
-    """Another clipping threshold, and the config says so: it is what somebody wrote there."""
+    """Change the clipping threshold, and update the config: the user chose it."""
     parts.clip_norm = norm
     name = "clip_norm" if hasattr(parts.args, "clip_norm") else "grad_clip"
     parts.run.update_config(**{name: norm or 0.0})
@@ -55,7 +55,7 @@ def set_clip(parts: Any, norm: float | None) -> None:
     equivalent=("no-warmup",),
 )
 def lr_too_high(parts: Any) -> None:
-    """Thirty times the rate."""
+    """A learning rate thirty times too high."""
     scale_lr(parts, 30 * parts.args.fault_strength)
     parts.run.update_config(learning_rate=max(parts.lr_at(step) for step in range(parts.steps)))
 
@@ -72,7 +72,7 @@ def lr_too_high(parts: Any) -> None:
         "weights-exploding",
         "update-too-large",
         "loss-spike",
-        "dead-units",  # a wild step leaves ReLUs that never fire again
+        "dead-units",  # after a huge step, ReLUs may never fire again
         "gradient-zeros",
         "loss-at-ignorance",
         "loss-plateau",
@@ -80,7 +80,7 @@ def lr_too_high(parts: Any) -> None:
     equivalent=("no-clipping", "no-warmup"),
 )
 def lr_too_high_sgd(parts: Any) -> None:
-    """A hundred times the rate, with SGD and nothing that bounds the gradient."""
+    """SGD with a learning rate a hundred times too high, without clipping."""
     use_sgd(parts, learning_rate=100 * parts.args.fault_strength * SGD_LEARNING_RATE[parts.base])
     set_clip(parts, None)
 
@@ -93,7 +93,7 @@ def lr_too_high_sgd(parts: Any) -> None:
     visible="L1",
 )
 def lr_too_low(parts: Any) -> None:
-    """A thousandth of the rate."""
+    """A learning rate a thousand times too low."""
     scale_lr(parts, 1e-3 / parts.args.fault_strength)
     parts.run.update_config(learning_rate=max(parts.lr_at(step) for step in range(parts.steps)))
 
@@ -125,7 +125,7 @@ def optimizer_not_stepping(parts: Any) -> None:
     equivalent=("frozen-weights", "scheduler-bug"),
 )
 def wrong_parameters(parts: Any) -> None:
-    """The optimizer has the parameters of a copy, as after a model that was built anew or moved."""
+    """The optimizer has the parameters of a copy, as after rebuilding or moving the model."""
     stale = {id(p): copy.deepcopy(p) for p in parts.model.parameters()}
     for group in parts.optimizer.param_groups:
         group["params"] = [stale.get(id(p), p) for p in group["params"]]
@@ -140,7 +140,7 @@ def wrong_parameters(parts: Any) -> None:
     equivalent=("accumulation-unscaled",),
 )
 def zero_grad_missing(parts: Any) -> None:
-    """Gradients of all steps add up."""
+    """Gradients accumulate over all steps."""
     parts.zero_grad = lambda: None
 
 
@@ -153,7 +153,7 @@ def zero_grad_missing(parts: Any) -> None:
     equivalent=("frozen-weights",),
 )
 def detached_backbone(parts: Any) -> None:
-    """What reaches the last layer is detached, so that nothing before it learns."""
+    """The input of the last layer is detached, so that nothing before it learns."""
     head = [m for m in parts.model.modules() if isinstance(m, nn.Linear)][-1]
     head.register_forward_pre_hook(lambda module, inputs: tuple(x.detach() for x in inputs))
 
@@ -167,7 +167,7 @@ def detached_backbone(parts: Any) -> None:
     equivalent=("detached-graph",),
 )
 def frozen_layers(parts: Any) -> None:
-    """Nine of ten parameter tensors do not require gradients, and nobody meant it."""
+    """Nine of ten parameter tensors do not require gradients, by mistake."""
     _freeze(parts, share=0.9)
 
 
@@ -200,13 +200,13 @@ def _freeze(parts: Any, *, share: float) -> list[str]:
 def dead_relu(parts: Any) -> None:
     """Biases so far below zero that no unit before a ReLU ever fires."""
     for module in parts.model.modules():
-        before: Any = None
+        previous: Any = None
         for name, child in list(module.named_children()):
-            if isinstance(child, ACTIVATIONS) and before is not None:
+            if isinstance(child, ACTIVATIONS) and previous is not None:
                 setattr(module, name, nn.ReLU())
-                nn.init.constant_(before.bias, -5.0 * parts.args.fault_strength)
+                nn.init.constant_(previous.bias, -5.0 * parts.args.fault_strength)
             if getattr(child, "bias", None) is not None:
-                before = child
+                previous = child
 
 
 @fault(
@@ -216,7 +216,7 @@ def dead_relu(parts: Any) -> None:
     accepted=("initial-loss-off", "update-too-small", "loss-plateau", "gradient-exploding"),
 )
 def init_too_large(parts: Any) -> None:
-    """Every matrix twenty times as large."""
+    """Every matrix is twenty times larger."""
     _scale_matrices(parts, 20 * parts.args.fault_strength)
 
 
@@ -238,7 +238,7 @@ def init_too_large(parts: Any) -> None:
     equivalent=("optimizer-not-stepping", "lr-too-low", "detached-graph"),
 )
 def init_zero(parts: Any) -> None:
-    """Every matrix zero: units that begin alike stay alike."""
+    """Every matrix is zero: units that start equal stay equal."""
     _scale_matrices(parts, 0.0)
 
 
@@ -275,32 +275,32 @@ def weight_decay_too_high(parts: Any) -> None:
     equivalent=("lr-too-low",),
 )
 def clip_too_tight_sgd(parts: Any) -> None:
-    """Gradients of SGD cut to a thousandth: every step is tiny."""
+    """SGD with gradients clipped to 0.001: every step is tiny."""
     use_sgd(parts, learning_rate=SGD_LEARNING_RATE[parts.base])
     set_clip(parts, 1e-3 / parts.args.fault_strength)
 
 
 @decoy("clip-tight-adam", bases=("gpt", "moe"))
 def clip_tight_adam(parts: Any) -> None:
-    """The same under Adam, which divides the scale out again."""
+    """The same with Adam, which is insensitive to the scale of gradients."""
     set_clip(parts, 1e-3 / parts.args.fault_strength)
 
 
 @decoy("clip-most-steps", bases=("gpt", "moe", "classifier"))
 def clip_most_steps(parts: Any) -> None:
-    """Clipping at four steps of five, as many healthy trainings with Adam have it."""
+    """Clipping at four steps of five, as in many healthy trainings with Adam."""
     set_clip(parts, 0.7 / parts.args.fault_strength)
 
 
 @decoy("no-clipping", bases=("gpt", "moe"))
 def no_clipping(parts: Any) -> None:
-    """Nothing bounds the gradient, and nothing needs it."""
+    """No clipping, and none is needed."""
     set_clip(parts, None)
 
 
 @decoy("accumulation-unscaled-adam", bases=("gpt", "moe"))
 def accumulation_unscaled_adam(parts: Any) -> None:
-    """Eight pieces of a batch added and not averaged, under Adam."""
+    """Eight micro-batches are added and not averaged, with Adam."""
     _scale_backward(parts, 8 * parts.args.fault_strength)
 
 
@@ -316,7 +316,7 @@ def accumulation_unscaled_adam(parts: Any) -> None:
         "loss-spike",
         "weights-exploding",
         "gradient-exploding",
-        "dead-units",  # a step several times too large leaves ReLUs that never fire again
+        "dead-units",  # after a step that is too large, ReLUs may never fire again
         "gradient-zeros",
         "loss-at-ignorance",
         "loss-plateau",
@@ -327,7 +327,7 @@ def accumulation_unscaled_adam(parts: Any) -> None:
     equivalent=("lr-too-high", "no-clipping"),
 )
 def accumulation_unscaled_sgd(parts: Any) -> None:
-    """The same under SGD without clipping, where each step is eight times as long."""
+    """The same with SGD without clipping, where each step is eight times larger."""
     use_sgd(parts, learning_rate=SGD_LEARNING_RATE[parts.base])
     set_clip(parts, None)
     _scale_backward(parts, 8 * parts.args.fault_strength)

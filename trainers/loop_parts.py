@@ -1,6 +1,6 @@
-"""The parts of a training loop, so that a fault can swap one of them and the loop stays as it is.
+"""The parts of a training loop, so that a fault can replace one of them without changing the loop.
 
-A trainer builds its model, optimizer and data, puts them into `Parts`, and then calls nothing but these parts:
+A trainer builds its model, optimizer and data, puts them into `LoopParts`, and then calls only these parts:
 
     for step in range(parts.first_step, parts.steps):
         parts.set_lr(parts.lr_at(step))
@@ -11,8 +11,8 @@ A trainer builds its model, optimizer and data, puts them into `Parts`, and then
         parts.step()
         parts.log({"train/loss": loss}, step)
 
-`--fault NAME` hands the parts to one function of `zoo/faults/`, which swaps what it breaks. `apply_fault` comes after
-`pb.init` and before `pb.watch`, because a fault may bring another optimizer or a loss scaler.
+`--fault NAME` passes the parts to a function in `zoo/faults/`, which replaces the part that it breaks. `apply_fault`
+comes after `pb.init` and before `pb.watch`, because a fault may install another optimizer or a loss scaler.
 """
 
 import sys
@@ -27,8 +27,8 @@ _FAULT_ARGUMENTS = ("fault", "fault_strength", "fault_onset")
 
 
 @dataclass
-class Parts:
-    """Everything a loop calls. A trainer adds what only it has to `extra`."""
+class LoopParts:
+    """Everything a loop calls. Parts of one trainer only are in `extra`."""
 
     base: str  # the trainer: "gpt", "moe", "hjepa", "diffusion", "classifier"
     args: Namespace
@@ -38,38 +38,38 @@ class Parts:
     steps: int
     lr_at: Callable[[int], float]
     batch: Callable[[int], Any]  # the training batch of a step
-    loss: Callable[[Any], Any]  # batch -> scalar tensor to train on
-    evaluate: Callable[[int], dict[str, float]]  # step -> numbers to log
+    loss: Callable[[Any], Any]  # batch -> scalar to minimize
+    evaluate: Callable[[int], dict[str, float]]  # step -> values to log
     first_step: int = 0
     clip_norm: float | None = 1.0
     log: Callable[[dict[str, Any], int], None] | None = None
     extra: dict[str, Any] = field(default_factory=dict)  # ema_momentum(step), router, scaler, after_step(step), …
 
     def set_lr(self, lr: float) -> None:
-        """The learning rate of every group."""
+        """Set the learning rate of every parameter group."""
         for group in self.optimizer.param_groups:
             group["lr"] = lr * group.get("lr_scale", 1.0)
 
     def zero_grad(self) -> None:
-        """Forget the gradients of the step before."""
+        """Clear the gradients of the previous step."""
         self.optimizer.zero_grad(set_to_none=True)
 
     def backward(self, loss: Any) -> None:
-        """Gradients of the loss, times the scale of mixed precision where there is one."""
+        """Compute gradients, scaled if mixed precision uses a loss scale."""
         scaler = self.extra.get("scaler")
         (loss if scaler is None else scaler.scale(loss)).backward()
 
     def clip(self) -> Any:
-        """Bound the gradient's norm; the norm before is returned."""
+        """Clip the gradient norm, and return the norm before clipping."""
         import torch
 
         if self.extra.get("scaler") is not None:
             self.extra["scaler"].unscale_(self.optimizer)
-        bound = float("inf") if self.clip_norm is None else self.clip_norm
-        return torch.nn.utils.clip_grad_norm_([p for p in self.model.parameters() if p.grad is not None], bound)
+        max_norm = float("inf") if self.clip_norm is None else self.clip_norm
+        return torch.nn.utils.clip_grad_norm_([p for p in self.model.parameters() if p.grad is not None], max_norm)
 
     def step(self) -> None:
-        """One update of the parameters; a scaler skips it where the gradients overflowed."""
+        """Update the parameters; a scaler skips this if gradients overflowed."""
         scaler = self.extra.get("scaler")
         if scaler is None:
             self.optimizer.step()
@@ -79,7 +79,7 @@ class Parts:
 
 
 def batch_checksum(batch: Any) -> float:
-    """A number that two different batches hardly share: 24 bits, which a scalar of an event file holds exactly."""
+    """A checksum that different batches rarely share: 24 bits, which a float32 in an event file holds exactly."""
     if isinstance(batch, Mapping):
         batch = list(batch.values())
     tensors = batch if isinstance(batch, list | tuple) else [batch]
@@ -90,8 +90,8 @@ def batch_checksum(batch: Any) -> float:
     return float(crc & 0xFFFFFF)
 
 
-def apply_fault(parts: Parts) -> None:
-    """Break the training as `--fault` says; without it, nothing."""
+def apply_fault(parts: LoopParts) -> None:
+    """Break the training if `--fault` was given."""
     name = getattr(parts.args, "fault", None)
     if not name:
         return
@@ -99,7 +99,7 @@ def apply_fault(parts: Parts) -> None:
 
 
 def find_fault(name: str, *, base: str) -> Any:
-    """The fault of this name, or an exit that lists those there are for this trainer."""
+    """The fault of this name; exits with a list of this trainer's faults if there is none."""
     root = str(Path(__file__).parents[1])
     if root not in sys.path:
         sys.path.insert(0, root)
@@ -109,17 +109,17 @@ def find_fault(name: str, *, base: str) -> Any:
 
 
 def add_fault_argument(parser: Any, *, base: str) -> None:
-    """`--fault NAME` and how strong, for the faults that make sense in this trainer."""
-    parser.add_argument("--fault", metavar="NAME", help=f"break the training on purpose: see zoo/faults/ ({base})")
-    parser.add_argument("--fault-strength", type=float, default=1.0, help="1: as documented; 2: twice as far off")
-    parser.add_argument("--fault-onset", type=float, default=0.5, help="where in the run a sudden fault begins, 0-1")
+    """Add `--fault NAME`, with its strength and onset."""
+    parser.add_argument("--fault", metavar="NAME", help=f"break the training on purpose; see zoo/faults/ ({base})")
+    parser.add_argument("--fault-strength", type=float, default=1.0, help="1: as documented; 2: twice as strong")
+    parser.add_argument("--fault-onset", type=float, default=0.5, help="where in the run a sudden fault starts, 0-1")
 
 
 def config_of(args: Namespace) -> dict[str, Any]:
-    """The arguments as the run's config, without the fault: a diagnosis shall not read the answer there."""
+    """The arguments as the run's config, without the fault, so that a diagnosis cannot read the answer there."""
     return {name: value for name, value in vars(args).items() if name not in _FAULT_ARGUMENTS}
 
 
 def notes_of(args: Namespace) -> str:
-    """What a person should know who finds the run of a broken training."""
+    """A note for anyone who finds the run of a broken training."""
     return f"Broken on purpose: {args.fault}, strength {args.fault_strength:g}." if args.fault else ""

@@ -1,8 +1,8 @@
-"""Pictures to train on: drawn here from a seed, or read from a folder.
+"""Images to train on: generated from a seed, or read from a folder.
 
-`shapes` are ten kinds of figure under noise, for the classifier and the diffusion model. `textures` are gratings under
-noise, for self-supervised training: what they share is spread over the whole picture and hidden in every pixel.
-Pixels are about -1 to 1.
+`shapes` are ten kinds of shape with noise, for the classifier and the diffusion model. `textures` are gratings with
+noise, for self-supervised training: their structure spans the whole image and is hidden in every single pixel.
+Pixels range from about -1 to 1.
 """
 
 import math
@@ -15,22 +15,22 @@ import torch.nn.functional as F
 
 @dataclass(frozen=True)
 class Images:
-    """Pictures, and what each shows."""
+    """Images and their labels."""
 
-    pixels: torch.Tensor  # (pictures, channels, height, width)
-    labels: torch.Tensor  # (pictures,)
+    pixels: torch.Tensor  # (images, channels, height, width)
+    labels: torch.Tensor  # (images,)
     names: tuple[str, ...]  # of the labels
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def at(self, index: torch.Tensor | slice) -> tuple[torch.Tensor, torch.Tensor]:
-        """Pixels and labels of some pictures."""
+        """Pixels and labels of some images."""
         return self.pixels[index], self.labels[index]
 
 
 def random_of(*numbers: int) -> torch.Generator:
-    """Chance that depends on these numbers alone: (seed, step) gives a step its own, before and after a resume."""
+    """A random generator that depends only on these numbers: (seed, step) gives the same one after a resume."""
     mixed = 0
     for number in numbers:
         mixed = (mixed * 1_000_003 + number + 1) % (2**63 - 1)
@@ -38,7 +38,7 @@ def random_of(*numbers: int) -> torch.Generator:
 
 
 def batch_of(images: Images, *, step: int, batch_size: int, seed: int) -> torch.Tensor:
-    """Which pictures step `step` trains on: every epoch is a new order of all of them."""
+    """The indices of the images of a step; every epoch shuffles all of them again."""
     steps_per_epoch = max(1, len(images) // batch_size)
     epoch, at = divmod(step, steps_per_epoch)
     order = torch.randperm(len(images), generator=random_of(seed, 7, epoch))
@@ -58,7 +58,7 @@ def shapes(
     seed: int = 0,
     scales: tuple[float, float] = (0.45, 0.8),
 ) -> Images:
-    """One bright or dark figure a picture, of any place, size and tilt, under noise of this standard deviation."""
+    """One bright or dark shape per image, with random position, size and tilt; `noise` is a standard deviation."""
     random = random_of(seed, 1)
     labels = torch.randint(len(SHAPES), (count,), generator=random)
 
@@ -75,7 +75,7 @@ def shapes(
     arms = torch.minimum(x.abs(), y.abs())
     slanted = torch.minimum((x + y).abs(), (x - y).abs()) / math.sqrt(2)
     thick = 0.28
-    # Of each shape, how far outside of it a point lies; below 0 is inside.
+    # The distance of each point from each shape; negative inside.
     outside = torch.stack(
         [
             round_ - 0.9,
@@ -101,11 +101,10 @@ def shapes(
 
 
 def textures(count: int, *, size: int = 32, noise: float = 0.7, directions: int = 8, seed: int = 0) -> Images:
-    """Waves in many directions, one of them stronger than the others: that direction is the label.
+    """Waves in many directions, one stronger than the others: its direction is the label.
 
-    Where the crests lie, how wide and how strong the waves are is chance, so that no pixel and no sum of pixels
-    says anything of the label. But all parts of a picture have their waves in common: who predicts one part from
-    the others has to find them.
+    Phase, wavelength and strength are random, so that no pixel and no sum of pixels reveals the label. But all parts of
+    an image share their waves: to predict one part from the others, a model has to find them.
     """
     random = random_of(seed, 2)
     labels = torch.randint(directions, (count,), generator=random)
@@ -117,7 +116,7 @@ def textures(count: int, *, size: int = 32, noise: float = 0.7, directions: int 
     waves = 2 * math.pi / between(5, 8)
     strength = torch.where(F.one_hot(labels, directions).bool().unsqueeze(2), between(0.8, 1.2), between(0, 0.5))
     line = torch.arange(size) - (size - 1) / 2
-    # cos(a + b) = cos a cos b - sin a sin b: two products of matrices instead of a cosine for every pixel and wave.
+    # cos(a + b) = cos a cos b - sin a sin b: two matrix products instead of a cosine for every pixel and wave.
     across, down = waves * angle.cos() * line, waves * angle.sin() * line + between(0, 2 * math.pi)
     pixels = (strength * down.cos()).mT @ across.cos() - (strength * down.sin()).mT @ across.sin()
     pixels = 0.6 * (pixels + noise * torch.randn(pixels.shape, generator=random))
@@ -127,29 +126,29 @@ def textures(count: int, *, size: int = 32, noise: float = 0.7, directions: int 
 # ---- a folder
 
 
-def folder(path: str, *, size: int, most: int | None = None, seed: int = 0) -> Images:
-    """Pictures of a folder; each folder in it is a label. Without such folders all have label 0."""
+def folder(path: str, *, size: int, max_images: int | None = None, seed: int = 0) -> Images:
+    """The images in a folder; each subfolder is a label. Without subfolders, all labels are 0."""
     try:
         from PIL import Image
     except ImportError:
-        raise SystemExit("Pictures are read with Pillow, which is not installed: pip install pillow") from None
+        raise SystemExit("Reading images needs Pillow: pip install pillow") from None
     root = Path(path)
     names = tuple(sorted(p.name for p in root.iterdir() if p.is_dir())) if root.is_dir() else ()
-    endings = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff"}
+    suffixes = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff"}
     found = [
         (file, label)
         for label, name in enumerate(names or ("",))
         for file in sorted((root / name).rglob("*"))
-        if file.suffix.lower() in endings
+        if file.suffix.lower() in suffixes
     ]
     if not found:
-        raise SystemExit(f"No pictures ({', '.join(sorted(endings))}) in the folder given. It was: {path}")
-    chosen = torch.randperm(len(found), generator=random_of(seed, 3))[:most].tolist()
+        raise SystemExit(f"No images ({', '.join(sorted(suffixes))}) in {path}")
+    chosen = torch.randperm(len(found), generator=random_of(seed, 3))[:max_images].tolist()
     pixels, labels = [], []
     for i in chosen:
         file, label = found[i]
-        with Image.open(file) as picture:
-            small = picture.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
+        with Image.open(file) as image:
+            small = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
         pixels.append(torch.frombuffer(bytearray(small.tobytes()), dtype=torch.uint8).view(size, size, 3))
         labels.append(label)
     stacked = torch.stack(pixels).permute(0, 3, 1, 2).float() / 127.5 - 1
@@ -157,18 +156,18 @@ def folder(path: str, *, size: int, most: int | None = None, seed: int = 0) -> I
 
 
 def split(images: Images, *, held_out: float = 0.2) -> tuple[Images, Images]:
-    """The first pictures, and a share of the last ones."""
+    """All but the last images, and the last ones as a held-out share."""
     cut = len(images) - max(1, int(len(images) * held_out))
     first, last = images.at(slice(0, cut)), images.at(slice(cut, None))
     return Images(*first, images.names), Images(*last, images.names)
 
 
-def sheet(pixels: torch.Tensor, *, columns: int = 8) -> torch.Tensor:
-    """Pictures side by side as one, of values 0 to 1, for `run.image`."""
+def image_grid(pixels: torch.Tensor, *, columns: int = 8) -> torch.Tensor:
+    """Images side by side in one, with values from 0 to 1, for `run.image`."""
     count, channels, height, width = pixels.shape
     rows = -(-count // columns)
-    page = torch.zeros(channels, rows * (height + 1) - 1, columns * (width + 1) - 1)
-    for i, picture in enumerate(pixels.detach().float().cpu()):
+    grid = torch.zeros(channels, rows * (height + 1) - 1, columns * (width + 1) - 1)
+    for i, image in enumerate(pixels.detach().float().cpu()):
         top, left = i // columns * (height + 1), i % columns * (width + 1)
-        page[:, top : top + height, left : left + width] = (picture.clamp(-1, 1) + 1) / 2
-    return page
+        grid[:, top : top + height, left : left + width] = (image.clamp(-1, 1) + 1) / 2
+    return grid
