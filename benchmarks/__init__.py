@@ -1,0 +1,1 @@
+"""benchmarks: Pulseboard measured against its peers. `python -m benchmarks` lists the commands."""

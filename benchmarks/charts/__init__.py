@@ -1,0 +1,1 @@
+"""charts: what charts, lists and restarts cost without HTTP."""

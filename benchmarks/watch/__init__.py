@@ -1,0 +1,1 @@
+"""watch: what `pb.watch` adds to a training step, compared with other tools that watch a model."""

@@ -1,0 +1,1 @@
+"""write: what logging costs the training thread, compared with other loggers."""
