@@ -84,7 +84,8 @@ def test_the_page_catches_up_after_the_server_was_gone(pages, tmp_path):
 FAIL_WINDOWS_UNTIL_RETRY = """() => {
   const fetch = window.fetch;
   let retried = false;
-  document.addEventListener("click", (e) => { retried ||= e.target.closest("button")?.innerText === "Try again"; }, true);
+  const isRetry = (event) => event.target.closest("button")?.innerText === "Try again";
+  document.addEventListener("click", (event) => { retried ||= isRetry(event); }, true);
   window.fetch = (url, options) => String(url).includes("/api/window") && !retried
     ? Promise.reject(new TypeError("Failed to fetch")) : fetch(url, options);
 }"""
