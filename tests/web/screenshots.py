@@ -18,12 +18,9 @@ sys.path.insert(0, str(TESTS))
 from playwright.sync_api import sync_playwright  # noqa: E402
 from servers import a_server, wait_for  # noqa: E402
 from web.conftest import FLAGS, chromium_path  # noqa: E402
+from web.every_tab import TABS  # noqa: E402
 from web.page_logs import write_gallery, write_watched  # noqa: E402
 
-TABS = [
-    *("health", "scalars", "timeseries", "distributions", "histograms", "text"),
-    *("images", "audio", "hparams", "system", "graph", "compare"),
-]
 SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
 COLORS = 256
 """So small a palette halves the files, and it is invisible in flat drawings."""

@@ -79,3 +79,19 @@ def test_charts_in_a_report_are_whole_at_any_width(pages, gallery, tmp_path):
         )
         assert cut == 0, width
     context.close()
+
+
+def test_the_view_is_saved_as_one_self_contained_file(pages, gallery, tmp_path):
+    page = pages.open(gallery, "#scalars&tagFilter=train", wait="article.scalar canvas")
+    with page.expect_download() as saved:
+        page.get_by_label("Save this view as an HTML file").click()
+    path = tmp_path / "report.html"
+    saved.value.save_as(path)
+    text = path.read_text()
+    assert "<script" not in text
+    assert not re.search(r'(src|href)="(?!data:|http://127|#)[^"]', text)
+    report = pages.browser.new_context(offline=True).new_page()
+    report.goto(path.as_uri())
+    assert report.locator("img.report-picture").count() == 4
+    assert report.locator("img.report-picture").first.evaluate("image => image.naturalWidth") > 100
+    report.context.close()

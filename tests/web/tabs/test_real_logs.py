@@ -6,7 +6,7 @@ import pytest
 from servers import a_server
 from web.waiting import until
 
-CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
+CORPUS = Path(__file__).parents[3].parent / "shared" / "corpus"
 LOGS = {
     "AP-IT-GH+jumper-assignment-vitterb": {"Text", "Histograms", "Distributions"},
     "BullsEye268+da6401_assignment3": {"HParams"},

@@ -1,0 +1,50 @@
+"""Screen sizes, and what axe finds on every tab."""
+
+from pathlib import Path
+
+import pytest
+from web.every_tab import TABS
+from web.waiting import settle, until
+
+CARD = "article.scalar canvas"
+AXE = Path(__file__).parents[3] / "web/node_modules/axe-core/axe.min.js"
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (820, 1180), (1440, 900), (2560, 1440)])
+def test_nothing_overflows_at_any_screen_size(pages, gallery, width, height):
+    page = pages.open(gallery, "#scalars", wait=CARD, width=width, height=height)
+    for tab in TABS:
+        page.evaluate("tab => location.hash = tab", tab)
+        settle(page)
+        wide = page.evaluate(
+            """[document.documentElement, document.getElementById('main')].map((e) => e.scrollWidth - e.clientWidth)"""
+        )
+        assert max(wide) <= 1, f"{tab} is {wide} pixels too wide"
+
+
+def test_on_a_phone_the_runs_are_a_drawer(pages, gallery):
+    page = pages.open(gallery, "#scalars", wait=CARD, width=390, height=844)
+    assert not page.locator("aside[aria-label=Runs]").is_visible()
+    page.get_by_label("Show or hide the runs").click()
+    page.get_by_label("Show overfit", exact=True).click()
+    page.get_by_label("Close the runs").click(position={"x": 380, "y": 400})
+    until(page, "location.hash.includes('except=')")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_serious_violation_on_any_tab(pages, gallery, theme):
+    if not AXE.exists():
+        pytest.skip("axe-core is missing: run npm ci in web/")
+    page = pages.open(gallery, "#scalars", wait=CARD, theme=theme, bypass_csp=True)
+    page.evaluate(AXE.read_text())
+    found = []
+    for tab in TABS:
+        page.evaluate("tab => location.hash = tab", tab)
+        settle(page)
+        result = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+        found += [
+            (tab, one["id"], one["nodes"][0]["html"])
+            for one in result["violations"]
+            if one["impact"] in ("serious", "critical")
+        ]
+    assert found == []

@@ -1,0 +1,52 @@
+"""Names of runs and tags that look like code, or are very long."""
+
+from web.every_tab import TABS
+from web.page_logs import HOSTILE_NAMES, HOSTILE_TAGS
+from web.waiting import settle
+
+CARD = "article.scalar canvas"
+
+
+def test_names_that_look_like_code_are_shown_as_text(pages, hostile):
+    page = pages.open(hostile, "#scalars", wait=CARD)
+    listed = page.locator("aside .pick .name").all_inner_texts()
+    assert HOSTILE_NAMES[0] in listed
+    assert HOSTILE_NAMES[2] in listed
+    tags = page.locator("article.scalar").evaluate_all("cards => cards.map(card => card.dataset.tag)")
+    assert set(HOSTILE_TAGS) <= set(tags)
+    for tab in TABS:
+        page.evaluate("tab => location.hash = tab", tab)
+        settle(page)
+    page.get_by_label("Show " + HOSTILE_NAMES[1], exact=True).click()
+    page.reload()
+    page.wait_for_selector("aside .pick")
+    assert not page.get_by_label("Show " + HOSTILE_NAMES[1], exact=True).is_checked()
+
+
+def test_very_long_tags_and_names_stay_within_their_card(pages, hostile):
+    page = pages.open(hostile, "#scalars", wait=CARD)
+    long = HOSTILE_TAGS[3]
+    assert len(long) == 500
+    card = page.locator(f"article[data-tag='{long}']")
+    card.scroll_into_view_if_needed()
+    card.locator("canvas").wait_for()
+    box = card.bounding_box()
+    for part in ("h3", "header button >> nth=-1", ".legend"):
+        inner = card.locator(part).first.bounding_box()
+        assert inner["x"] >= box["x"]
+        assert inner["x"] + inner["width"] <= box["x"] + box["width"] + 1, part
+    assert card.locator("h3").get_attribute("title") == long
+    # Pinned and at full size, also after a reload.
+    card.get_by_label("Pin ").click()
+    pinned = page.get_by_role("region", name="Pinned cards")
+    pinned.scroll_into_view_if_needed()
+    pinned.locator("canvas").wait_for()
+    pinned.get_by_label("Full size").click()
+    page.get_by_role("dialog").locator("canvas").wait_for()
+    page.reload()
+    page.get_by_role("dialog").locator("canvas").wait_for()
+    assert page.get_by_role("dialog").bounding_box()["width"] <= 1440
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="detached")
+    wide = page.evaluate("document.getElementById('main').scrollWidth - document.getElementById('main').clientWidth")
+    assert wide <= 1
