@@ -184,3 +184,27 @@ def write_everything(directory):
         )
         run.hparams({"lr": 0.1})
         run.save_modules(small_model)
+
+
+WAITING_READER = """
+import os, time
+from pulseboard.read.format import RunData, reader
+from pulseboard.read.parsing.series_builder import SeriesBuilder
+
+@reader(id="waiting", files=("*.waiting",))
+def read_waiting(path):
+    while not os.path.exists(path + ".go"):
+        time.sleep(0.01)
+    builder = SeriesBuilder()
+    builder.add("loss", step=1, value=0.5)
+    yield RunData(builder.series())
+"""
+
+
+def install_waiting_reader(site):
+    """Write a package whose reader waits with `x.waiting` for `x.waiting.go`. Returns the variables that add it."""
+    (site / "waiting-1.0.dist-info").mkdir(parents=True)
+    (site / "waiting-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: waiting\nVersion: 1.0\n")
+    (site / "waiting-1.0.dist-info" / "entry_points.txt").write_text("[pulseboard.readers]\nwaiting = waiting\n")
+    (site / "waiting.py").write_text(WAITING_READER)
+    return {"PYTHONPATH": os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH")])])}

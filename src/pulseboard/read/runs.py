@@ -17,6 +17,7 @@ from pulseboard.read.event_files.cache import Cache
 from pulseboard.read.event_files.load import Progress
 from pulseboard.read.event_files.runs import EventFileRuns
 from pulseboard.read.parsed_files.files import ParsedFiles
+from pulseboard.read.progress import Overall
 from pulseboard.read.run import Run
 from pulseboard.read.snapshot import Snapshot, newest_first
 from pulseboard.read.table import table_of_runs
@@ -194,8 +195,9 @@ class Runs(Mapping[str, Run], Table):
             self._event_files.note_changes(index)
             self._parsed_files.note_changes(index)
             self._trees[index].changed.clear()
-        changes = self._event_files.update(progress, meanwhile)
-        parsed = self._update_parsed_files(changes, progress)
+        overall = progress and Overall(progress, pending=self._parsed_files.pending)
+        changes = self._event_files.update(overall and overall.first, meanwhile)
+        parsed = self._update_parsed_files(changes, overall and overall.second)
         same_names = self._event_files.same_names and self._published is self._event_files.runs
         has_logs = self._joiner is not None and self._joiner.has_logs
         joined_again = has_logs and (not same_names or self._near(changes.grown))

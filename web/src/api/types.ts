@@ -54,8 +54,9 @@ export interface NewFinding {
   summary: string;
 }
 
-/** How many event files have been read. */
+/** How many log files have been read, and whether the first read goes on. */
 export interface ReadingProgress {
   done: number;
   total: number;
+  reading: boolean;
 }

@@ -1,7 +1,7 @@
 // The live connection: follows the server's event stream, and catches up after an interruption.
 
 import { openEventStream } from "../api/event_stream";
-import type { NewFinding, ServerChange } from "../api/types";
+import type { NewFinding, ReadingProgress, ServerChange } from "../api/types";
 import { showMessage } from "../ui/messages.svelte";
 import { diagnosis, loadReports } from "./diagnosis.svelte";
 import { loadAll, refresh } from "./refresh.svelte";
@@ -41,7 +41,7 @@ export function connect(): void {
       if (reconnected || !server.loaded) void loadAll().then(() => refresh(null));
     },
     changed: scheduleRefresh,
-    loading: setReadingProgress,
+    loading: handleProgress,
     finding: handleFinding,
     marks: () => void refresh(nothingNew()),
     reports: () => scheduleRefresh(nothingNew()),
@@ -72,6 +72,12 @@ export function togglePause(): void {
 }
 
 const nothingNew = (): ServerChange => ({ revision, added: [], removed: [], grown: {} });
+
+/** The page says that it is reading until the runs are there. */
+async function handleProgress(progress: ReadingProgress): Promise<void> {
+  if (!progress.reading && server.status?.loading) await refresh(null);
+  setReadingProgress(progress);
+}
 
 // ---- changes
 

@@ -30,5 +30,5 @@ export function serverFailed(error: unknown): void {
 
 export function setReadingProgress(progress: ReadingProgress): void {
   if (!server.status) return;
-  server.status = { ...server.status, loading: progress.done < progress.total ? progress : null };
+  server.status = { ...server.status, loading: progress.reading ? progress : null };
 }

@@ -57,6 +57,11 @@ class ParsedFiles:
                 self._stale[tree_index, log] = None
                 self._parts.setdefault((tree_index, log), {})[place] = None
 
+    @property
+    def pending(self) -> int:
+        """How many files the next `update` looks at."""
+        return len(self._stale)
+
     def update(self, *, skips: Callable[[str], bool], progress: Progress | None = None) -> list[ParsedFile]:
         """Read what changed, and return the files whose runs did. Files for which `skips(path)` holds are left out."""
         changed: list[ParsedFile] = []

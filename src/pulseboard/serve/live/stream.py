@@ -28,6 +28,12 @@ def encode(event: StreamEvent) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
+def _progress_event(loading: Loading | None) -> StreamEvent:
+    """How far the first read is. Its end is an event of its own: the runs are known after the last file is read."""
+    now = loading or Loading(0, 0)
+    return StreamEvent("loading", {"done": now.done, "total": now.total, "reading": loading is not None})
+
+
 async def events(dashboard: Dashboard, *, since: int | None) -> AsyncIterator[bytes]:
     """Encoded events after the revision `since`, or from now on if it is None. Ends when the dashboard closes.
 
@@ -44,20 +50,20 @@ async def events(dashboard: Dashboard, *, since: int | None) -> AsyncIterator[by
     unsubscribe = dashboard.revisions.subscribe(wake)
     try:
         revision = dashboard.revisions.current if since is None else since
-        sent_progress: Loading | None = None
+        # Sent at least once: the read may have ended since the client requested the status.
+        sent_progress: Loading | None = Loading(-1, -1)
         yield f"retry: {RETRY_MILLISECS}\n\n".encode()
         while not dashboard.closed:
             changed.clear()
-            if (loading := dashboard.loading) != sent_progress:
-                # The end is sent too, so that a progress bar ends full.
-                progress = loading or (Loading(sent_progress.total, sent_progress.total) if sent_progress else None)
-                sent_progress = loading
-                if progress is not None:
-                    yield encode(StreamEvent("loading", {"done": progress.done, "total": progress.total}))
+            loading = dashboard.loading
             update = dashboard.revisions.since(revision)
             revision = update.revision
             for event in update.events:
                 yield encode(event)
+            # After the runs: a page that hears of the end knows whether there are any.
+            if loading != sent_progress:
+                yield encode(_progress_event(loading))
+                sent_progress = loading
             try:
                 await asyncio.wait_for(changed.wait(), PING_SECS)
                 await asyncio.sleep(MERGE_SECS if not dashboard.closed else 0)
