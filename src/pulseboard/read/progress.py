@@ -6,18 +6,18 @@ from pulseboard.read.event_files.load import Progress
 
 
 class Overall:
-    """Adds the files of two steps up for one callback. `pending` is the number of files of the second step."""
+    """Adds up the files of two steps for one callback. `pending` is the number of files of the second step."""
 
     def __init__(self, report: Progress, *, pending: int) -> None:
         self._report = report
         self._pending = pending
         self._first_total = 0
 
-    def first(self, done: int, total: int) -> None:
+    def first_step(self, done: int, total: int) -> None:
         """Progress of the first step."""
         self._first_total = total
         self._report(done, total + self._pending)
 
-    def second(self, done: int, total: int) -> None:
+    def second_step(self, done: int, total: int) -> None:
         """Progress of the second step."""
         self._report(self._first_total + done, self._first_total + total)

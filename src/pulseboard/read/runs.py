@@ -195,9 +195,9 @@ class Runs(Mapping[str, Run], Table):
             self._event_files.note_changes(index)
             self._parsed_files.note_changes(index)
             self._trees[index].changed.clear()
-        overall = progress and Overall(progress, pending=self._parsed_files.pending)
-        changes = self._event_files.update(overall and overall.first, meanwhile)
-        parsed = self._update_parsed_files(changes, overall and overall.second)
+        overall = None if progress is None else Overall(progress, pending=self._parsed_files.pending)
+        changes = self._event_files.update(overall.first_step if overall else None, meanwhile)
+        parsed = self._update_parsed_files(changes, overall.second_step if overall else None)
         same_names = self._event_files.same_names and self._published is self._event_files.runs
         has_logs = self._joiner is not None and self._joiner.has_logs
         joined_again = has_logs and (not same_names or self._near(changes.grown))

@@ -2,7 +2,7 @@
 
 import pytest
 from log_directories import write_run
-from serve.test_stream import Listener
+from serve.live.test_stream import Listener
 from servers import install_waiting_reader, start_server, wait_for
 
 
