@@ -9,8 +9,8 @@ import pytest
 
 from pulseboard.core.module_tree import Module, ModuleTree, Parameter
 from pulseboard.rundir import modules_file, run_file
-from pulseboard.rundir.json_io import UnreadableFile
 from pulseboard.rundir.run_file import RunFile, RunFileWriter, find_run_file, read_run_file
+from pulseboard.rundir.small_file import UnreadableFile
 
 
 def write(directory, text):

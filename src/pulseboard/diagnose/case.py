@@ -12,10 +12,12 @@ from pulseboard.core.finding import Evidence, Finding, Severity
 from pulseboard.core.histogram import Histogram
 from pulseboard.diagnose.context import Context
 from pulseboard.diagnose.earlier import Earlier
+from pulseboard.diagnose.plan import settled
 from pulseboard.diagnose.profile import Profile
 from pulseboard.diagnose.roles.reading import Reading
 from pulseboard.diagnose.stats.band import Departure
 from pulseboard.diagnose.track import Points, Track
+from pulseboard.read.axis.info import AxisInfo
 
 # A run that goes on is not said to learn nothing before it has this many points.
 _PATIENCE_POINTS = 64
@@ -49,12 +51,14 @@ class Case:
     restarts: Sequence[int] = ()  # steps at which the run was resumed
     overlaps: int = 0  # points at steps that were logged before, by a restart or a second writer
     earlier: Earlier | None = None  # known-good runs of the same task, if the user gave some
+    axis: AxisInfo | None = None  # what the steps of the main loss count, if the reader knows
     now: float | None = None  # seconds since 1970 if the run is watched live; None for a saved run
     facts: dict[str, Any] = field(default_factory=dict)  # what has been established; see facts/fact.py
     _events: list[Event] | None = None
     _warm_up: int | None = None
 
     def __post_init__(self) -> None:
+        self.context = settled(self.context, self.tracks, self.reading, self.axis, ended=self.finished)
         # The classes may belong to a probe: a loss on features or noise is not a cross-entropy.
         kinds = ("ema.", "collapse.", "mask.", "loss.quantiles")
         if any(role.startswith(kinds) for role in self.reading.tags):
@@ -103,7 +107,7 @@ class Case:
 
     @property
     def planned_steps(self) -> int | None:
-        """The number of planned steps, if the config says so."""
+        """The number of planned steps, if the config says so and the log agrees (plan.py)."""
         return self.context.planned_steps
 
     def progress(self, step: int) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +14,14 @@ from pulseboard.core.histogram import Histogram
 from pulseboard.core.locations import location_of
 from pulseboard.core.series import Series
 from pulseboard.diagnose.case import Case
-from pulseboard.diagnose.context import Context
+from pulseboard.diagnose.context import Context, ForeignConfig
 from pulseboard.diagnose.profile import Profile, choose_profile, load_profile
 from pulseboard.diagnose.roles.resolve import changes_for, possible_roles, read_tracks
 from pulseboard.diagnose.roles.words import split_of_directory, words_of
 from pulseboard.diagnose.track import Track
+from pulseboard.read.axis.info import AxisInfo
+from pulseboard.read.config.sources import config_sources, run_file_of
 from pulseboard.read.run import Run
-from pulseboard.rundir import layout
-from pulseboard.rundir.run_file import RunFile, find_run_file
 
 # Histograms are decoded one by one; more than this many would take too long.
 _MOST_HISTOGRAMS = 400
@@ -32,6 +33,7 @@ class Training:
 
     name: str
     parts: tuple[tuple[str, Run], ...]  # (prefix for tags, run); an empty prefix for a single run
+    shared: frozenset[str] = frozenset()  # directories that hold other trainings as well
 
     @property
     def path(self) -> str:
@@ -48,14 +50,22 @@ def trainings(runs: Mapping[str, Run]) -> Iterator[Training]:
             groups.setdefault(name.rpartition("/")[0], {})[split] = run
     joined = {parent: parts for parent, parts in groups.items() if {"train", "validation"} <= parts.keys()}
     inside = {id(run): parent for parent, parts in joined.items() for run in parts.values()}
+    shared = _shared_directories(runs.values())
     seen: set[str] = set()
     for name, run in runs.items():
         parent = inside.get(id(run))
         if parent is None:
-            yield Training(name, (("", run),))
+            yield Training(name, (("", run),), shared)
         elif parent not in seen:
             seen.add(parent)
-            yield Training(parent or ".", tuple((f"{split}/", part) for split, part in sorted(joined[parent].items())))
+            parts = tuple((f"{split}/", part) for split, part in sorted(joined[parent].items()))
+            yield Training(parent or ".", parts, shared)
+
+
+def _shared_directories(runs: Iterable[Run]) -> frozenset[str]:
+    """The directories with the logs of several runs. A configuration there may belong to any of them."""
+    count = Counter(directory for run in runs for directory in {log.directory for log in run.logs()})
+    return frozenset(directory for directory, runs_in_it in count.items() if runs_in_it > 1)
 
 
 def case_of(
@@ -90,11 +100,12 @@ def case_of(
         tracks=tracks,
         reading=reading,
         profile=chosen,
-        context=_context(main, _run_file(main)),
+        context=_context(training),
         ranks=_ranks(main, tracks),
         histograms=_histograms(training.parts),
         restarts=_restarts(main, tracks),
         overlaps=overlaps,
+        axis=_axis(training, reading.first("train.loss")),
         now=now,
     )
 
@@ -117,24 +128,28 @@ def _overlaps(steps: Any) -> int:
     return int((steps[1:] <= np.maximum.accumulate(steps)[:-1]).sum())
 
 
-def _run_file(run: Run) -> RunFile:
-    """The run.json of a recorded run; an empty one if there is none that can be read."""
-    directory = run.directory
-    return find_run_file(directory) or find_run_file(layout.recorded_directory(directory)) or RunFile()
-
-
-def _context(run: Run, run_file: RunFile) -> Context:
-    config: dict[str, Any] = {}
-    hparams = run.hparams() if "hparams" in run.kinds() else None
-    if hparams is not None:
-        config.update(hparams.values)
-    config.update(run_file.config)
+def _context(training: Training) -> Context:
+    run = training.parts[0][1]
+    run_file = run_file_of(run)
+    sources, notes = config_sources(run, shared=training.shared)
     return Context.of(
-        config,
+        run_file.config,
+        others=[ForeignConfig(one.where, one.values, one.is_own) for one in sources],
         status=run_file.status,
         heartbeat=run_file.heartbeat,
         world_size=run_file.world_size,
+        doubts=tuple(map(str, notes)),
     )
+
+
+def _axis(training: Training, tag: str | None) -> AxisInfo | None:
+    """What the steps of a tag count."""
+    if tag is None:
+        return None
+    for prefix, run in training.parts:
+        if tag.startswith(prefix) and tag.removeprefix(prefix) in run.infos():
+            return run.axis_of(tag.removeprefix(prefix))
+    return None
 
 
 def _ranks(run: Run, tracks: Mapping[str, Track]) -> dict[int, Mapping[str, Track]]:

@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pulseboard.core.config import flatten
-
-# Common names of each setting, most common first. Matched without punctuation and case, at any depth.
-_NAMES: Mapping[str, tuple[str, ...]] = {
-    "optimizer": ("optimizer", "optimizername", "optim", "optimizerclass", "opt", "optimtype", "watchoptimizer"),
-    "planned_steps": ("maxsteps", "totalsteps", "numsteps", "trainsteps", "maxiters", "numtrainingsteps", "steps"),
-    "warmup_steps": ("warmupsteps", "numwarmupsteps", "warmupiters", "lrwarmupsteps", "warmup"),
-    "clip_norm": ("clipnorm", "gradclip", "maxgradnorm", "clipgradnorm", "gradclipnorm", "gradientclipval", "clip"),
-    "vocabulary": ("vocabsize", "vocabularysize", "nvocab", "vocab"),
-    "classes": ("numclasses", "nclasses", "classes", "numlabels"),
-    "entropy": ("unigramentropy", "labelentropy", "datasetentropy", "marginalentropy"),
-    "dropout": ("dropout", "dropoutrate", "pdropout"),
-    "weight_decay": ("weightdecay", "wd"),
-    "precision": ("dtype", "precision", "amp", "ampdtype", "mixedprecision"),
-    "batch_size": ("batchsize", "trainbatchsize", "perdevicetrainbatchsize"),
-    "accumulation": ("gradaccum", "gradientaccumulationsteps", "accumulategradbatches", "gradaccumsteps"),
-    "world_size": ("worldsize", "nprocs", "numprocesses"),
-    "experts": ("numexperts", "nexperts", "numlocalexperts", "experts"),
-    "dimension": ("embeddim", "embeddingdim", "featuredim", "nembd", "hiddensize", "dmodel", "dim"),
-    "task": ("task", "objective", "losstype"),
-    "frozen_on_purpose": ("frozenonpurpose", "freezebackbone", "frozenbackbone"),
-    "hierarchy_weights": ("hierarchyweights", "levelweights"),
-    "memory_limit": ("memorylimitgb", "gpumemorygb"),
-    "epochs": ("epochs", "numepochs", "numtrainepochs", "maxepochs"),
-    "mask_ratio": ("maskratio",),
-    "diffusion_target": ("predictiontype", "parameterization", "predtype", "predictiontarget", "objective"),
-}
+from pulseboard.diagnose.setting_names import (
+    Setting,
+    number,
+    plain_text,
+    positive,
+    recognized,
+    settings,
+    text_of,
+    truth,
+    whole,
+)
 
 # What a diffusion model predicts, as libraries name it.
 _TARGETS: Mapping[str, tuple[str, ...]] = {
@@ -42,7 +26,20 @@ _TARGETS: Mapping[str, tuple[str, ...]] = {
     "velocity": ("vprediction", "v", "velocity", "predv"),
 }
 
-_ADAPTIVE = ("adam", "lamb", "lion", "rmsprop", "adagrad", "adafactor", "shampoo", "muon", "sophia", "novograd")
+_ADAPTIVE = (
+    "adam", "lamb", "lion", "rmsprop", "adagrad", "adafactor", "adadelta", "shampoo", "muon", "sophia", "novograd",
+    "adabelief", "ranger", "prodigy",
+)  # fmt: skip
+_PLAIN = ("sgd", "momentum", "nesterov", "gradientdescent", "gradient_descent", "lars")
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A number that a configuration states and that is used only if the curves agree with it."""
+
+    value: int
+    where: str  # for a sentence: `max_steps in args.yaml`
+    is_own: bool  # the configuration was written with the log, so it counts in the log's steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +48,22 @@ class Context:
 
     config: Mapping[str, Any] = field(default_factory=dict)  # flat, as given
     optimizer: str | None = None  # as given, lower case
-    planned_steps: int | None = None
+    learning_rate: float | None = None
+    planned_steps: int | None = None  # plan.py compares it with the log, or derives it from what is stated
     warmup_steps: int | None = None
     clip_norm: float | None = None
     choices: int | None = None  # vocabulary size or classes: its log is the loss of random guessing
     entropy: float | None = None  # of labels or tokens, in nats: the loss of guessing by frequency
     dropout: float | None = None
     weight_decay: float | None = None
-    precision: str | None = None
+    precision: str | None = None  # float16, bfloat16, float32, float64, fp8 or "mixed, 16 bit"
     batch_size: int | None = None
     accumulation: int | None = None
     world_size: int = 1
     experts: int | None = None
     dimension: int | None = None
+    activation: str | None = None  # as given, lower case
+    ema: bool | None = None  # whether an average of the weights is kept
     frozen_on_purpose: bool = False
     hierarchy_weights: tuple[float, ...] | None = None
     memory_limit_gb: float | None = None
@@ -71,13 +71,19 @@ class Context:
     declared_changes: tuple[tuple[int, str], ...] = ()  # (step, what), from the config's declared_changes
     status: str | None = None  # of a recorded run: running, finished, failed, killed
     heartbeat: float | None = None  # when a running run was last heard of, seconds since 1970
+    stated_steps: Stated | None = None
+    stated_epochs: Stated | None = None
+    stated_choices: Stated | None = None
+    doubts: tuple[str, ...] = ()  # sentences about what is stated and was not used
 
     @property
     def adaptive(self) -> bool | None:
         """Whether the optimizer normalizes gradients, like Adam. None means unknown."""
         if self.optimizer is None:
             return None
-        return any(name in self.optimizer for name in _ADAPTIVE)
+        if any(name in self.optimizer for name in _ADAPTIVE):
+            return True
+        return False if any(name in self.optimizer for name in _PLAIN) else None
 
     @property
     def guess_loss(self) -> float | None:
@@ -85,94 +91,103 @@ class Context:
         return math.log(self.choices) if self.choices and self.choices > 1 else None
 
     @classmethod
-    def of(cls, config: Mapping[str, Any], **more: Any) -> Context:
-        """From a config of any shape."""
-        flat = dict(_settings(config))
+    def of(cls, config: Mapping[str, Any], *, others: Sequence[ForeignConfig] = (), **more: Any) -> Context:
+        """From a config of any shape. `others` count where it says nothing, the first of them most."""
         processes = more.pop("world_size", None)
-        known: dict[str, Any] = {}
-        for name, spellings in _NAMES.items():
-            for spelling in spellings:
-                value = next((value for key, value in flat.items() if _plain(key) == spelling), None)
-                if value is not None:
-                    known[name] = value
-                    break
-        weights = next((v for k, v in _lists(config) if _plain(k) in _NAMES["hierarchy_weights"]), None)
+        known = {name: (one, "the config", True) for name, one in recognized(config).items()}
+        flat = dict(settings(config))
+        for other in others:
+            for name, one in recognized(other.values, is_own=other.is_own).items():
+                known.setdefault(name, (one, other.where, other.is_own))
+            for key, value in settings(other.values):
+                flat.setdefault(key, value)
+        value = {name: one.value for name, (one, _, _) in known.items()}
+        steps = _stated(known, "planned_steps")
+        among = _stated(known, "vocabulary") or _stated(known, "classes")
         return cls(
             config=flat,
-            optimizer=_text(known.get("optimizer")),
-            planned_steps=_whole(known.get("planned_steps")),
-            warmup_steps=_whole(known.get("warmup_steps")),
-            clip_norm=_positive(known.get("clip_norm")),
-            choices=_whole(known.get("vocabulary")) or _whole(known.get("classes")),
-            entropy=_positive(known.get("entropy")),
-            dropout=_number(known.get("dropout")),
-            weight_decay=_number(known.get("weight_decay")),
-            precision=_text(known.get("precision")),
-            batch_size=_whole(known.get("batch_size")),
-            accumulation=_whole(known.get("accumulation")),
-            world_size=_whole(known.get("world_size")) or _whole(processes) or 1,
-            experts=_whole(known.get("experts")),
-            dimension=_whole(known.get("dimension")),
-            frozen_on_purpose=bool(known.get("frozen_on_purpose")),
-            hierarchy_weights=tuple(float(w) for w in weights) if weights else None,
-            memory_limit_gb=_positive(known.get("memory_limit")),
-            diffusion_target=_target(known.get("diffusion_target")),
-            declared_changes=tuple(_declared(config)),
+            optimizer=_optimizer(value.get("optimizer")),
+            learning_rate=positive(value.get("learning_rate")),
+            planned_steps=steps.value if steps is not None and steps.is_own else None,
+            warmup_steps=whole(value.get("warmup_steps")),
+            clip_norm=positive(value.get("clip_norm")),
+            choices=among.value if among is not None and among.is_own else None,
+            entropy=positive(value.get("entropy")),
+            dropout=number(value.get("dropout")),
+            weight_decay=number(value.get("weight_decay")),
+            precision=value.get("precision"),
+            batch_size=whole(value.get("batch_size")),
+            accumulation=whole(value.get("accumulation")),
+            world_size=whole(value.get("world_size")) or whole(processes) or 1,
+            experts=whole(value.get("experts")),
+            dimension=whole(value.get("dimension")),
+            activation=_name(value.get("activation")),
+            ema=_switch(value.get("ema")),
+            frozen_on_purpose=truth(value.get("frozen_on_purpose")) or False,
+            hierarchy_weights=value.get("hierarchy_weights"),
+            memory_limit_gb=positive(value.get("memory_limit")),
+            diffusion_target=_target(value.get("diffusion_target")),
+            declared_changes=tuple(_declared(config, *(other.values for other in others if other.is_own))),
+            stated_steps=steps,
+            stated_epochs=_with_decay(_stated(known, "epochs"), _stated(known, "decay_epochs")),
+            stated_choices=among if among is not None and not among.is_own else None,
             **more,
         )
 
 
-def _settings(config: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    for name, value in flatten(config):
-        if isinstance(value, bool | int | float | str):
-            yield name, value
-        elif isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
-            yield name, ", ".join(value)
+@dataclass(frozen=True, slots=True)
+class ForeignConfig:
+    """A configuration that was not given to Pulseboard, and where it was found."""
+
+    where: str
+    values: Mapping[str, Any]
+    is_own: bool = False
 
 
-def _lists(config: Mapping[str, Any]) -> Iterable[tuple[str, list[Any]]]:
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            yield from _lists(value)
-        elif isinstance(value, list | tuple) and value and all(isinstance(v, int | float) for v in value):
-            yield key, list(value)
+def _stated(known: Mapping[str, tuple[Setting, str, bool]], name: str) -> Stated | None:
+    if name not in known:
+        return None
+    one, where, is_own = known[name]
+    value = whole(one.value)
+    return None if value is None else Stated(value, f"{one.key} in {where}", is_own)
 
 
-def _declared(config: Mapping[str, Any]) -> Iterable[tuple[int, str]]:
-    for change in config.get("declared_changes") or ():
+def _with_decay(epochs: Stated | None, decay: Stated | None) -> Stated | None:
+    """pix2pix and CycleGAN train for some epochs at a constant rate, and for others while the rate decays."""
+    if epochs is None or decay is None:
+        return epochs
+    return Stated(epochs.value + decay.value, epochs.where, epochs.is_own)
+
+
+def _declared(*configs: Mapping[str, Any]) -> Iterable[tuple[int, str]]:
+    stated = next(
+        (changes for config in configs if isinstance(changes := config.get("declared_changes"), list | tuple)), ()
+    )
+    for change in stated:
         if isinstance(change, Mapping) and isinstance(change.get("step"), int | float):
             yield int(change["step"]), str(change.get("what", "a declared change"))
         elif isinstance(change, int | float):
             yield int(change), "a declared change"
 
 
-def _plain(key: str) -> str:
-    last = key.rsplit(".", 1)[-1].rsplit("/", 1)[-1]
-    return "".join(sign for sign in last.lower() if sign.isalnum())
+def _optimizer(value: Any) -> str | None:
+    """A name; numbers and switches under such a key are something else, and `auto` says nothing."""
+    name = _name(value)
+    return None if name in ("auto", "default") else name
+
+
+def _name(value: Any) -> str | None:
+    return text_of(value) if isinstance(value, str) and number(value) is None and truth(value) is None else None
+
+
+def _switch(value: Any) -> bool | None:
+    """A switch, or a decay that is 0 if the average is off."""
+    if value is None:
+        return None
+    amount = number(value)
+    return truth(value) if amount is None else amount > 0
 
 
 def _target(value: Any) -> str | None:
-    given = _plain(str(value))
+    given = plain_text(value)
     return next((target for target, names in _TARGETS.items() if given in names), None)
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _positive(value: Any) -> float | None:
-    number = None if isinstance(value, bool) else _number(value)
-    return number if number is not None and number > 0 else None
-
-
-def _whole(value: Any) -> int | None:
-    number = _positive(value)
-    return int(number) if number is not None and number == int(number) else None
-
-
-def _text(value: Any) -> str | None:
-    return str(value).lower() if value not in (None, "") else None

@@ -106,10 +106,11 @@ def report_on_training(
     watching: bool = False,
 ) -> RunReport:
     """The report on one training. A stall counts only while watching, or if the run says that it is running."""
-    case = case_of(training, profile=profile, roles=roles)
+    now = time.time()
+    case = case_of(training, profile=profile, roles=roles, now=now if watching else None)
     case.earlier = earlier
-    if watching or case.context.status == "running":
-        case.now = time.time()
+    if case.context.status == "running":
+        case.now = now
     return report_on(case)
 
 
@@ -132,7 +133,7 @@ def report_on(case: Case) -> RunReport:
         causes=causes,
         next_check=next_check,
         not_checked=tuple(seen.not_checked),
-        doubtful=reading.doubtful,
+        doubtful=(*reading.doubtful, *case.context.doubts),
         incidents=incidents_of(findings, case, causes, next_check),
         coverage=coverage_of(seen),
         judged=judged(case),

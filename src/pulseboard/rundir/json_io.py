@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import stat
 from typing import Any
 
-from pulseboard.core.errors import PulseboardError
-
-
-class UnreadableFile(PulseboardError):
-    """A JSON file of a run that is missing, damaged, too large, or not a plain file."""
-
-    def __init__(self, reason: str, *, path: str) -> None:
-        self.reason, self.path = reason, path
-        super().__init__(f"{os.path.basename(path)} cannot be read: {reason}. {path}")
+from pulseboard.rundir.small_file import UnreadableFile, read_small_file
 
 
 def read_json(path: str, *, max_bytes: int | None, follow_symlinks: bool = False) -> Any:
-    """Parse the file at `path`; raises UnreadableFile.
-
-    Symbolic links are refused by default. Pulseboard writes none, and in a log directory that someone else
-    can write to, a link could expose any file the reader has access to.
-    """
-    # O_NONBLOCK: opening a named pipe must not wait for a writer.
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_symlinks else os.O_NOFOLLOW)
+    """Parse the file at `path`; raises UnreadableFile. Symbolic links are refused by default."""
+    data = read_small_file(path, max_bytes=max_bytes, follow_symlinks=follow_symlinks)
     try:
-        with open(os.open(path, flags), "rb") as stream:
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise UnreadableFile("it is not a regular file", path=path)
-            data = stream.read() if max_bytes is None else stream.read(max_bytes + 1)
-        if max_bytes is not None and len(data) > max_bytes:
-            raise UnreadableFile(f"it is larger than {max_bytes >> 20} MiB", path=path)
         return json.loads(data)
-    except OSError as error:
-        refused_link = error.errno == errno.ELOOP and not follow_symlinks
-        reason = "it is a symbolic link" if refused_link else error.strerror or str(error)
-        raise UnreadableFile(reason, path=path) from error
     except (ValueError, RecursionError) as error:
         raise UnreadableFile(f"it is not valid JSON ({error})", path=path) from error
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from pulseboard.core.module_tree import Module, ModuleTree, Parameter
 from pulseboard.rundir import layout
-from pulseboard.rundir.json_io import UnreadableFile, read_json, write_json
+from pulseboard.rundir.json_io import read_json, write_json
+from pulseboard.rundir.small_file import UnreadableFile
 
 _SCHEMA = 1
 MAX_BYTES = 64 << 20

@@ -10,7 +10,8 @@ from typing import Any
 
 from pulseboard.core.json_numbers import encode_number
 from pulseboard.rundir import layout
-from pulseboard.rundir.json_io import UnreadableFile, read_json, write_json
+from pulseboard.rundir.json_io import read_json, write_json
+from pulseboard.rundir.small_file import UnreadableFile
 
 SCHEMA = 1
 MAX_BYTES = 8 << 20

@@ -39,9 +39,14 @@ def test_logs_in_directories_of_other_peoples_files_are_not_fetched():
 
 
 def test_a_configuration_is_fetched_only_next_to_a_log_that_uses_it():
-    assert chosen("a/metrics.csv", "a/hparams.yaml", "b/events.out.tfevents.1", "b/hparams.yaml", "c/x.yaml") == {
-        "a/metrics.csv", "a/hparams.yaml", "b/events.out.tfevents.1",
-    }  # fmt: skip
+    logs = {"a/metrics.csv", "b/tb/events.out.tfevents.1"}
+    used = {"a/hparams.yaml", "b/args.json", "b/.hydra/config.yaml", "b/tb/opt.txt"}
+    assert chosen(*logs, *used, "a/x.yaml", "c/hparams.yaml", "c/args.json", "c/.hydra/config.yaml") == logs | used
+
+
+def test_a_large_configuration_is_not_fetched():
+    files = [RemoteFile("a/events.out.tfevents.1", 10, 0), RemoteFile("a/args.json", 3 << 20, 0)]
+    assert [one.file.name for one in wanted_files(files, top="/cache")] == ["a/events.out.tfevents.1"]
 
 
 def uploaded(directory):

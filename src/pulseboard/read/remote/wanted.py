@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from pulseboard.read.config.files import CONFIG_FILES
 from pulseboard.read.discovery import candidates
 from pulseboard.read.remote.store import RemoteFile
 from pulseboard.rundir import layout
@@ -16,8 +17,9 @@ _NEVER_LOGS = frozenset(
     "generation_config.json preprocessor_config.json adapter_config.json model.safetensors.index.json "
     "pytorch_model.bin.index.json requirements.txt package.json package-lock.json".split()
 )
-# What readers open next to a log.
-_NEXT_TO_LOGS = frozenset({"hparams.yaml", "meta.yaml"})
+# What is read next to a log, or a directory or two above it.
+_NEXT_TO_LOGS = frozenset({*CONFIG_FILES, "meta.yaml"})
+_MAX_CONFIG_BYTES = 2 << 20
 _APPENDED = frozenset(".csv .tsv .log .txt .out .err .jsonl .ndjson .json .wandb .swanlab".split())
 
 
@@ -36,26 +38,33 @@ def wanted_files(files: Iterable[RemoteFile], *, top: str) -> list[Wanted]:
     recorded = {_directory(name) for name in names if layout.is_event_file(os.path.basename(name))}
     found: list[Wanted] = []
     others: list[RemoteFile] = []
-    directories: set[str] = set()  # that hold a log of another format, at any depth
+    directories: set[str] = set()  # that hold a log, at any depth
     for file in files:
         directory, base = _directory(file.name), os.path.basename(file.name)
         if not file.name:
             found.append(Wanted(file, appended=_is_appended(top), certain=True))
         elif layout.marks_a_run(base):
             found.append(Wanted(file, appended=not layout.is_archived(base), certain=True))
+            _add_with_parents(directories, directory)
         elif base in (layout.RUN_FILE, layout.MODULES_FILE):
             found.append(Wanted(file, appended=False, certain=True))
         elif base == layout.JSON_LOG_FILE and _join(directory, layout.EVENTS_DIRECTORY) in recorded:
             pass  # it has the same values as the event files
+        elif base in _NEXT_TO_LOGS:
+            others.append(file)
         elif (one := _as_candidate(file, top=top)) is not None:
             found.append(one)
-            while directory not in directories:
-                directories.add(directory)
-                directory = _directory(directory)
+            _add_with_parents(directories, directory)
         else:
             others.append(file)
-    found += [Wanted(file, appended=False, certain=True) for file in others if _is_next_to_log(file.name, directories)]
+    found += [Wanted(file, appended=False, certain=True) for file in others if _is_next_to_log(file, directories)]
     return found
+
+
+def _add_with_parents(directories: set[str], directory: str) -> None:
+    while directory not in directories:
+        directories.add(directory)
+        directory = _directory(directory)
 
 
 def _as_candidate(file: RemoteFile, *, top: str) -> Wanted | None:
@@ -70,10 +79,13 @@ def _as_candidate(file: RemoteFile, *, top: str) -> Wanted | None:
     return Wanted(file, appended=appended, certain=in_log or not appended)
 
 
-def _is_next_to_log(name: str, directories: set[str]) -> bool:
+def _is_next_to_log(file: RemoteFile, directories: set[str]) -> bool:
+    name = file.name
     directory, base = _directory(name), os.path.basename(name)
     if base in _NEXT_TO_LOGS:
-        return directory in directories or _join(directory, "metrics") in directories
+        # Hydra and W&B keep it in a directory of its own.
+        parent = _directory(directory) if os.path.basename(directory) in (".hydra", "files") else directory
+        return file.size <= _MAX_CONFIG_BYTES and (parent in directories or _join(directory, "metrics") in directories)
     # MLflow has one file per parameter, next to the directory of its metrics.
     run, params, _ = f"/{name}".rpartition("/params/")
     return bool(params) and _join(run[1:], "metrics") in directories
