@@ -7,6 +7,9 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 KERNEL := $(wildcard src/pulseboard/kernel/*.p?? src/pulseboard/kernel/c/*.[ch] src/pulseboard/kernel/c/*/*.[ch])
 C      := $(filter %.c %.h,$(KERNEL)) $(wildcard tests/kernel/*.[ch] tests/kernel/fuzz/*.[ch] benchmarks/read/c/*.[ch])
 
+# Hundreds of short processes start during the tests; each would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test check check-python check-prose check-c check-page golden format bench contract fuzz native page types \
         browser zoo screenshots clean
 
@@ -52,7 +55,8 @@ browser:
 	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
 	  echo "Chromium is missing and cannot be installed: the page's tests will be skipped." >&2
 
-test: check browser $(VENV)/.dev  ## run all checks, then all tests; this is what CI runs
+test: browser page $(VENV)/.dev  ## run all checks, then all tests; this is what CI runs
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check
 	@# By directory: sorted by number of tests, the files with the slowest tests would run last.
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 

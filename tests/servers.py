@@ -57,7 +57,7 @@ class Server:
     def port(self):
         return int(re.search(r":(\d+)/", self.url)[1])
 
-    def request(self, path, body=None, *, method=None, headers=None, token=None, timeout=30):
+    def request(self, path, body=None, *, method=None, headers=None, token=None, timeout=120):
         """Send a request; `path` is relative to the server's URL."""
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data=data, method=method)
@@ -89,11 +89,16 @@ class Server:
         wait_for(lambda: self.api("status").json["loading"] is None)
         return self
 
+    def wait_until_diagnosed(self):
+        """Wait until every run has its report. Later, pages that show the runs do not change by themselves."""
+        wait_for(lambda: not self.api("diagnosis").json["pending"])
+        return self
+
     def stop(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             try:
-                self.process.wait(10)
+                self.process.wait(60)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
@@ -101,7 +106,7 @@ class Server:
         self.process.stderr.close()
 
 
-def wait_for(condition, *, secs=20.0):
+def wait_for(condition, *, secs=120.0):
     """Wait until `condition()` is true."""
     end = time.monotonic() + secs
     while not condition():

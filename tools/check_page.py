@@ -24,7 +24,8 @@ def main(arguments: list[str]) -> int:
     scripts = FIXES if arguments == ["--fix"] else CHECKS
     existing = json.loads((WEB / "package.json").read_text(encoding="utf-8"))["scripts"]
     try:
-        if not (WEB / "node_modules").is_dir():
+        # npm writes this file last, so an interrupted installation is repeated.
+        if not (WEB / "node_modules/.package-lock.json").exists():
             run_npm("ci", "--no-audit", "--no-fund", check=True)
         return sum(_failed(script) for script in scripts if _is_there(script, existing))
     except FileNotFoundError:

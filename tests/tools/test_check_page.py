@@ -27,6 +27,7 @@ def tool(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "WEB", tmp_path)
     (tmp_path / "package.json").write_text(json.dumps({"scripts": {"lint": "x", "check": "x", "format": "x"}}))
     (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules/.package-lock.json").touch()
     return module
 
 
@@ -47,8 +48,8 @@ def test_fixing_runs_the_formatter_only(tool):
     assert tool.calls == [("run", "--silent", "format")]
 
 
-def test_missing_packages_are_installed_first(tool, tmp_path):
-    (tmp_path / "node_modules").rmdir()
+def test_missing_packages_are_installed_first_also_after_an_interrupted_installation(tool, tmp_path):
+    (tmp_path / "node_modules/.package-lock.json").unlink()
     tool.main([])
     assert tool.calls[0][0] == "ci"
 

@@ -60,6 +60,7 @@ def hover(page: Any, tag: str = "train/loss", *, across: float = 0.5, down: floa
     """The tooltip at a position in a card's chart."""
     point(page, chart(page, tag), across, down)
     page.locator(".tooltip").wait_for()
+    settle(page)  # it may have been there before, and still show another position
     return page.locator(".tooltip")
 
 

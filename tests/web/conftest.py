@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from servers import a_server
 from web.page_logs import write_gallery, write_hostile, write_study
-from web.waiting import track_requests
+from web.waiting import track_work
 
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -52,11 +52,16 @@ class Pages:
 
     def open(self, server, hash_="", *, width=1440, height=900, theme="light", wait="#main", **options):
         """Open a page of a server and wait for the selector `wait`."""
-        context = self.browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme, **options)
+        context = self.browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme=theme,
+            reduced_motion="reduce",  # endless animations keep a processor busy
+            **options,
+        )
         self.contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(60_000)  # a busy machine is slow, not wrong
-        track_requests(page)
+        page.set_default_timeout(120_000)  # a busy machine is slow, not wrong
+        track_work(page)
         page.on("pageerror", lambda error: self.errors.append(f"error: {error}"))
         page.on("console", lambda entry: entry.type == "error" and self.errors.append(f"console: {entry.text}"))
         page.on("dialog", lambda dialog: (self.errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
@@ -79,18 +84,18 @@ def pages(browser):
 
 @pytest.fixture(scope="session")
 def gallery(tmp_path_factory):
-    """A server with runs of every kind of value, for tests that change nothing."""
+    """A server with diagnosed runs of every kind of value, for tests that change nothing."""
     logs = write_gallery(tmp_path_factory.mktemp("gallery") / "runs")
     with a_server(logs, tmp_path_factory.mktemp("gallery-home")) as server:
-        yield server
+        yield server.wait_until_diagnosed()
 
 
 @pytest.fixture(scope="session")
 def study(tmp_path_factory):
-    """A server with curves whose values are all known."""
+    """A server with diagnosed curves whose values are all known."""
     logs = write_study(tmp_path_factory.mktemp("study") / "runs")
     with a_server(logs, tmp_path_factory.mktemp("study-home")) as server:
-        yield server
+        yield server.wait_until_diagnosed()
 
 
 @pytest.fixture(scope="session")

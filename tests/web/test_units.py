@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_passes_its_unit_tests(monkeypatch):
-    if not (ROOT / "web" / "node_modules").exists():
+    if not (ROOT / "web/node_modules/.package-lock.json").exists():
         pytest.skip("The page's packages are missing: run npm ci in web/, or make clean page")
     monkeypatch.syspath_prepend(str(ROOT / "packaging"))
     sys.modules.pop("page", None)

@@ -16,22 +16,31 @@ import pulseboard as pb
 from pulseboard.core.plural import plural
 from pulseboard.record.event_log.event_file_writer import EventFileWriter
 
-# The child says, after each call has returned, which step that was.
-CHILD = """
+# Starts a job for each line of its input. A job says that it is ready, and then the step of each call that returned.
+# Jobs are forked, because importing everything for each of them takes longer than what is tested.
+JOBS = """
 import os, sys
 import pulseboard as pb
-run = pb.init(dir=sys.argv[1], run_id=sys.argv[2], telemetry_secs=0)
-logger = pb.TrainingRunLogger(str(run.directory / "training.json"), verbosity=-1)
-values = {f"metric/{i}": 0.0 for i in range(20)}
-os.write(1, b"ready\\n")
-step = 0
-while True:
-    for tag in values:
-        values[tag] = float(step)
-    run.log(values, step=step)
-    logger.log_step(step, 0.0, 1024, 10, 1.0, float(step), 1e-3)
-    os.write(1, b"%d\\n" % step)
-    step += 1
+import pulseboard.record.active_run, pulseboard.record.compat.training_run_logger
+def log(directory, run_id):
+    run = pb.init(dir=directory, run_id=run_id, telemetry_secs=0)
+    logger = pb.TrainingRunLogger(str(run.directory / "training.json"), verbosity=-1)
+    values = {f"metric/{i}": 0.0 for i in range(20)}
+    os.write(1, b"ready %d\\n" % os.getpid())
+    step = 0
+    while True:
+        for tag in values:
+            values[tag] = float(step)
+        run.log(values, step=step)
+        logger.log_step(step, 0.0, 1024, 10, 1.0, float(step), 1e-3)
+        os.write(1, b"%d\\n" % step)
+        step += 1
+for line in sys.stdin:
+    job = os.fork()
+    if job == 0:
+        log(sys.argv[1], line.strip())
+    os.waitpid(job, 0)
+    os.write(1, b"\\ndead\\n")
 """
 
 KILLS = 200
@@ -41,25 +50,20 @@ def test_a_killed_job_loses_no_call_that_had_returned(tmp_path):
     """SIGKILL at random moments: every call that had returned is read back, nothing is torn, the JSON log parses."""
     rng = random.Random(0)
     last_steps = []
-    for n in range(KILLS):
-        child = subprocess.Popen(
-            [
-                sys.executable,
-                "-S",
-                "-c",
-                "import sys; sys.path[:0] = " + repr(sys.path) + "\n" + CHILD,
-                str(tmp_path),
-                f"run{n}",
-            ],
-            stdout=subprocess.PIPE,
-        )
-        assert child.stdout.readline() == b"ready\n"
-        time.sleep(rng.uniform(0, 0.03))
-        child.send_signal(signal.SIGKILL)
-        output = child.stdout.read()
-        child.wait()
-        child.stdout.close()
-        last_steps.append(int(lines[-1]) if (lines := output[: output.rfind(b"\n") + 1].split()) else -1)
+    command = [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{JOBS}", str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as jobs:
+        for n in range(KILLS):
+            jobs.stdin.write(b"run%d\n" % n)
+            jobs.stdin.flush()
+            ready, job = jobs.stdout.readline().split()
+            assert ready == b"ready"
+            time.sleep(rng.uniform(0, 0.03))
+            os.kill(int(job), signal.SIGKILL)
+            lines = list(iter(jobs.stdout.readline, b"dead\n"))
+            # The last line may have been cut.
+            steps = [int(line) for line in b"".join(lines).split(b"\n")[:-2] if line]
+            last_steps.append(steps[-1] if steps else -1)
+        jobs.stdin.close()
     log = pb.read(tmp_path)
     assert max(last_steps) > 10, "the children were killed before they had logged anything worth losing"
     for n, last in enumerate(last_steps):

@@ -84,4 +84,4 @@ def play(id: str, run: RunInfo, *, status: str = "finished") -> None:
         runner.send("image", "samples/image", png(), step=3, wall_time=WALL)
     runner.send("config", {"lr": 1e-4, "seed": 1})
     runner.send("flush")
-    runner.close(status=status)
+    runner.close(status=status, timeout_secs=280)  # importing a tracker on a busy machine takes minutes

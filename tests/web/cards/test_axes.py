@@ -141,6 +141,7 @@ def test_a_metric_is_chosen_in_the_menu_and_kept_in_the_url(pages, trainings):
     toolbar.get_by_role("button", name="Metric").click()
     panel = page.get_by_role("dialog", name="A metric as horizontal axis")
     panel.locator(".item").first.wait_for()
+    settle(page)
     assert panel.locator(".heading, .item").all_inner_texts() == [
         *("Rising", "train/tokens"),
         *("Other metrics", "accuracy", "loss"),

@@ -1,7 +1,5 @@
 """Findings, meanings and bands on the cards of Scalars."""
 
-import pytest
-from servers import wait_for
 from web.charts import card, faint_pixels, theme_color
 from web.waiting import settle, until
 
@@ -9,21 +7,13 @@ CARD = "article.scalar canvas"
 IMBALANCE = "#scalars&regexInput=experts&tagFilter=load_imbalance&smoothing=0"
 
 
-@pytest.fixture
-def diagnosed(study):
-    """The study, after every run has been diagnosed."""
-    if not study.api("status").json["findings"]:
-        pytest.skip("The diagnosis is not installed")
-    wait_for(lambda: not study.api("diagnosis").json["pending"], secs=60)
-    return study
-
-
-def test_a_popover_says_what_a_metric_means_and_what_its_warning_signs_are(pages, diagnosed):
-    page = pages.open(diagnosed, IMBALANCE, wait=CARD)
-    expected = diagnosed.api("meaning?tag=moe/load_imbalance").json
+def test_a_popover_says_what_a_metric_means_and_what_its_warning_signs_are(pages, study):
+    page = pages.open(study, IMBALANCE, wait=CARD)
+    expected = study.api("meaning?tag=moe/load_imbalance").json
     page.get_by_label("What moe/load_imbalance means").hover()
     meaning = page.get_by_role("tooltip")
     meaning.wait_for()
+    settle(page)
     text = meaning.inner_text()
     assert expected["meaning"] in text
     assert f"Expected. {expected['expected']}" in text
@@ -41,8 +31,8 @@ def test_a_popover_says_what_a_metric_means_and_what_its_warning_signs_are(pages
     page.get_by_role("tooltip").wait_for()
 
 
-def test_bands_and_shaded_findings_are_drawn_and_can_be_switched_off(pages, diagnosed):
-    page = pages.open(diagnosed, IMBALANCE, wait=CARD)
+def test_bands_and_shaded_findings_are_drawn_and_can_be_switched_off(pages, study):
+    page = pages.open(study, IMBALANCE, wait=CARD)
     page.locator("article.scalar .badge.warning, article.scalar .badge.critical").first.wait_for()
     card(page, "moe/load_imbalance")
 
@@ -65,8 +55,9 @@ def test_bands_and_shaded_findings_are_drawn_and_can_be_switched_off(pages, diag
     assert "findings=0" in page.url
 
 
-def test_the_badge_of_a_card_opens_the_finding_and_its_curves_button_goes_back(pages, diagnosed):
-    page = pages.open(diagnosed, IMBALANCE, wait=CARD)
+def test_the_badge_of_a_card_opens_the_finding_and_its_curves_button_goes_back(pages, study):
+    page = pages.open(study, IMBALANCE, wait=CARD)
+    settle(page)
     page.locator("article.scalar button.badge").first.click()
     until(page, "location.hash.startsWith('#health') && location.hash.includes('run=experts')")
     # Its details are open.
@@ -77,9 +68,10 @@ def test_the_badge_of_a_card_opens_the_finding_and_its_curves_button_goes_back(p
     page.locator("article.scalar canvas").first.wait_for()
 
 
-def test_the_dot_in_the_run_list_opens_the_health_of_the_run(pages, diagnosed):
-    page = pages.open(diagnosed, "#scalars", wait=CARD)
+def test_the_dot_in_the_run_list_opens_the_health_of_the_run(pages, study):
+    page = pages.open(study, "#scalars", wait=CARD)
     page.get_by_label("Health of experts:").click()
     until(page, "location.hash.startsWith('#health') && location.hash.includes('run=experts')")
+    settle(page)
     assert "experts" in page.locator(".run-health").first.inner_text()
     assert page.get_by_label("Health of alone: Not enough data").count() == 1

@@ -103,6 +103,7 @@ def test_smoothing_and_axes_are_in_the_url_and_remembered(pages, gallery):
 
 def test_a_tensorboard_url_works(pages, gallery):
     page = pages.open(gallery, "#scalars&regexInput=seed0&_smoothingWeight=0.25&tagFilter=loss", wait=CARD)
+    settle(page)
     assert page.locator(".smoothing output").inner_text() == "0.25"
     assert page.locator("aside .count").inner_text() == "2 of 2 runs"
     tags = page.locator("article.scalar").evaluate_all("cards => cards.map(card => card.dataset.tag)")
@@ -143,6 +144,7 @@ def test_cards_can_be_pinned_and_overlaid(pages, gallery):
     page.get_by_text("train/loss and val/loss").click()
     overlay = page.get_by_role("region", name="Pinned cards").locator("article[aria-label='train/loss + val/loss']")
     overlay.locator("canvas").wait_for()
+    settle(page)
     assert overlay.locator(".legend .run-name").first.inner_text().count("·") == 1
     assert "pinned=" in page.url
     assert "overlays=" in page.url
@@ -167,6 +169,7 @@ def test_the_legend_at_full_size_lists_every_run(pages, gallery):
     page.get_by_label("Full size: loss").first.click()
     dialog = page.get_by_role("dialog")
     dialog.locator("canvas").wait_for()
+    settle(page)
     assert dialog.locator("tbody tr").count() == 6
     page.keyboard.press("Escape")
     dialog.wait_for(state="detached")
@@ -213,9 +216,9 @@ def test_every_point_of_a_card_can_be_exported(pages, study):
 
 def test_cards_outside_the_view_send_no_requests(pages, gallery):
     requested = []
-    page = pages.open(gallery, "#text")
+    page = pages.open(gallery, "#text", width=1200, height=400)
+    settle(page)
     page.on("request", lambda request: "api/window" in request.url and requested.append(request.post_data_json["tags"]))
-    page.set_viewport_size({"width": 1200, "height": 400})
     page.get_by_role("button", name="Scalars").click()
     page.wait_for_selector(CARD)
     settle(page)

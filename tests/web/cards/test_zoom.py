@@ -24,6 +24,7 @@ def test_the_wheel_zooms_around_the_pointer_and_pans_with_shift(pages, study):
     page.keyboard.down("Alt")
     for _ in range(4):
         page.mouse.wheel(0, -100)
+        settle(page)  # a busy browser merges events of the wheel
     page.keyboard.up("Alt")
     page.get_by_label("Reset zoom of count").wait_for()
     settle(page)
@@ -34,6 +35,7 @@ def test_the_wheel_zooms_around_the_pointer_and_pans_with_shift(pages, study):
     page.keyboard.down("Alt")
     page.keyboard.down("Shift")
     page.mouse.wheel(0, 100)
+    settle(page)
     page.keyboard.up("Shift")
     page.keyboard.up("Alt")
     settle(page)

@@ -12,10 +12,12 @@ CARD = "article.scalar canvas"
 
 
 def shown_count(page):
+    settle(page)
     return page.locator("aside[aria-label=Runs] .count").inner_text()
 
 
 def names(page):
+    settle(page)
     return page.locator("aside[aria-label=Runs] .row .pick .name").all_inner_texts()
 
 
@@ -72,6 +74,7 @@ def test_runs_grouped_by_seed_are_drawn_as_a_mean_with_a_band(pages, gallery):
     page.locator(".folder", has_text="base-lr0.001").wait_for()
     card = page.locator("article[data-tag='train/loss']")
     card.locator(".legend li", has_text="base-lr0.001").wait_for()
+    settle(page)
     assert card.locator(".legend li").count() == 2
 
 
@@ -91,7 +94,7 @@ def test_columns_show_settings_and_metrics_and_sort_the_runs(pages, gallery):
 def own_server(tmp_path):
     """A server with marks that a test may change."""
     with a_server(write_gallery(tmp_path / "runs", steps=60), tmp_path) as server:
-        yield server
+        yield server.wait_until_diagnosed()
 
 
 def test_names_notes_and_hiding_apply_to_everyone(pages, own_server):
@@ -117,7 +120,7 @@ def test_names_notes_and_hiding_apply_to_everyone(pages, own_server):
 
 def test_runs_keep_their_colors_when_filtered(pages, gallery):
     def colors(page):
-        page.locator(".pick").first.wait_for()
+        settle(page)
         script = """Object.fromEntries([...document.querySelectorAll('.pick')].map((pick) => [
             pick.innerText.trim(), getComputedStyle(pick.querySelector('input')).borderColor]))"""
         return page.evaluate(script)
@@ -143,7 +146,7 @@ def test_the_list_can_be_sorted_by_name_start_health_and_last_step(pages, galler
     assert order("Start time")[0] == "samples/b"
     assert order("Start time")[0] == "base-lr0.001-seed0"
     assert order("Last step")[-1].startswith("samples/")
-    until(page, "document.querySelector('.dot.critical')", secs=60)
+    until(page, "document.querySelector('.dot.critical')")
     assert order("Health")[0] == "diverged"
     until(page, "location.hash.includes('sort=-status')")
 
@@ -190,7 +193,8 @@ def test_marks_survive_responses_to_earlier_requests(pages, own_server):
         response = route.fetch()
         if not delayed:
             delayed.append(response)
-            page.wait_for_timeout(1200)
+            while "note" not in own_server.api("marks").json["marks"].get("overfit", {}):
+                page.wait_for_timeout(20)
         route.fulfill(response=response)
 
     page = pages.open(own_server, "#scalars", wait=CARD)

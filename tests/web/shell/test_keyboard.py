@@ -1,7 +1,7 @@
 """The command palette, the shortcuts and the theme."""
 
 import pytest
-from web.waiting import until
+from web.waiting import settle, until
 
 CARD = "article.scalar canvas"
 
@@ -13,6 +13,7 @@ def test_the_palette_finds_runs_tags_and_actions(pages, gallery):
     find.fill("valloss")
     page.keyboard.press("Enter")
     until(page, "location.hash.includes('tagFilter=')")
+    settle(page)
     assert page.locator("article.scalar").count() == 1
     page.keyboard.press("Control+k")
     page.get_by_label("Find a run, tag or action").last.fill("go to images")
@@ -31,6 +32,7 @@ def test_keyboard_shortcuts_do_what_the_help_says(pages, gallery):
     page.keyboard.press("?")
     assert "find a run, tag or action" in page.get_by_role("dialog").inner_text()
     page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="detached")
     page.keyboard.press("l")
     until(page, "location.hash.includes('logY=1')")
     page.keyboard.press("x")
@@ -69,6 +71,7 @@ def test_the_theme_follows_the_system_and_can_be_chosen(pages, gallery, theme):
     assert page.evaluate("document.documentElement.dataset.theme") == theme
     page.keyboard.press("t")
     page.keyboard.press("t")
+    settle(page)
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     page.reload()
     page.wait_for_selector(CARD)

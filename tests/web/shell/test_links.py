@@ -1,6 +1,6 @@
 """The URL: a link to the view restores it."""
 
-from web.waiting import until
+from web.waiting import settle, until
 
 CARD = "article.scalar canvas"
 
@@ -16,6 +16,7 @@ def test_a_link_to_the_view_is_copied(pages, study):
     assert "regexInput=alone" in copied
     assert "smoothing=0.25" in copied
     other = pages.open(study, "#" + copied.split("#")[1], wait=CARD)
+    settle(other)
     assert other.locator("aside .count").inner_text() == "1 of 1 run"
 
 
@@ -28,5 +29,6 @@ def test_the_url_restores_the_whole_view(pages, gallery):
     until(page, "location.hash.includes('x=wall') && location.hash.includes('tagFilter=loss')")
     other = pages.open(gallery, "#" + page.url.split("#")[1], wait=CARD)
     assert other.get_by_label("Filter tags by regular expression").input_value() == "loss"
+    settle(other)
     assert other.locator("aside .count").inner_text() == "6 of 6 runs"
     assert other.get_by_role("button", name="Wall").first.get_attribute("aria-pressed") == "true"

@@ -1,6 +1,6 @@
 """Live data: what is logged while the page is open, and what happens while the server is gone."""
 
-from servers import a_server, start_server
+from servers import a_server, start_server, wait_for
 from web.waiting import until
 
 from pulseboard import SummaryWriter
@@ -26,7 +26,8 @@ def test_new_points_appear_automatically_until_paused(pages, tmp_path):
         page.locator(".live", has_text="Paused").wait_for()
         writer.add_scalar("loss", 0.5, 2)
         writer.flush()
-        page.wait_for_timeout(2500)
+        wait_for(lambda: server.window(["one"], ["loss"])["one", "loss"][1]["y"][-1] == 0.5)
+        page.wait_for_timeout(1500)  # a page that is not paused shows news within a second
         assert last_value(page) == "0.125"
         page.locator("button.live").click()
         page.locator(".live", has_text="Live").wait_for()
@@ -106,6 +107,7 @@ def test_a_card_that_could_not_load_says_so_and_can_retry(pages, study):
 def test_a_page_without_a_server_says_what_to_do(pages, study):
     page = pages.open(study, "#scalars", wait=CARD)
     page.route("**/api/**", lambda route: route.abort())
+    page.route("**/api/stream*", lambda route: route.abort())  # to the end: the page must not recover by itself
     page.reload()
     page.locator(".empty").wait_for()
     assert "Is pulseboard still running?" in page.locator(".empty").inner_text()

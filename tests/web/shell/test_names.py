@@ -9,6 +9,7 @@ CARD = "article.scalar canvas"
 
 def test_names_that_look_like_code_are_shown_as_text(pages, hostile):
     page = pages.open(hostile, "#scalars", wait=CARD)
+    settle(page)
     listed = page.locator("aside .pick .name").all_inner_texts()
     assert HOSTILE_NAMES[0] in listed
     assert HOSTILE_NAMES[2] in listed
@@ -18,8 +19,10 @@ def test_names_that_look_like_code_are_shown_as_text(pages, hostile):
         page.evaluate("tab => location.hash = tab", tab)
         settle(page)
     page.get_by_label("Show " + HOSTILE_NAMES[1], exact=True).click()
+    settle(page)
     page.reload()
     page.wait_for_selector("aside .pick")
+    settle(page)
     assert not page.get_by_label("Show " + HOSTILE_NAMES[1], exact=True).is_checked()
 
 
@@ -30,6 +33,7 @@ def test_very_long_tags_and_names_stay_within_their_card(pages, hostile):
     card = page.locator(f"article[data-tag='{long}']")
     card.scroll_into_view_if_needed()
     card.locator("canvas").wait_for()
+    settle(page)
     box = card.bounding_box()
     for part in ("h3", "header button >> nth=-1", ".legend"):
         inner = card.locator(part).first.bounding_box()
@@ -48,5 +52,6 @@ def test_very_long_tags_and_names_stay_within_their_card(pages, hostile):
     assert page.get_by_role("dialog").bounding_box()["width"] <= 1440
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="detached")
+    settle(page)
     wide = page.evaluate("document.getElementById('main').scrollWidth - document.getElementById('main').clientWidth")
     assert wide <= 1

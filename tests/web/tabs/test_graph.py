@@ -3,6 +3,7 @@
 import pytest
 from servers import a_server
 from web.page_logs import write_model, write_watched
+from web.waiting import settle
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
@@ -11,6 +12,7 @@ def test_a_graph_is_a_tree_of_modules_with_shapes_and_logged_tags(pages, tmp_pat
     write_model(tmp_path / "runs")
     with a_server(tmp_path / "runs", tmp_path) as server:
         page = pages.open(server, "#graph", wait=".tree .row")
+        settle(page)
         tree = page.locator(".tree")
         assert "Sequential" in tree.inner_text()
         layer = tree.locator(".row", has=page.get_by_text("Linear[0]", exact=True)).first
@@ -21,6 +23,7 @@ def test_a_graph_is_a_tree_of_modules_with_shapes_and_logged_tags(pages, tmp_pat
         about.locator("article.scalar canvas").wait_for()
         assert "Linear[0]" in about.locator("h2").inner_text()
         layer.get_by_label("Open Linear[0]").click()
+        settle(page)
         assert "(1, 64)" in tree.inner_text()
 
 
@@ -34,6 +37,7 @@ def test_a_watched_model_shows_its_modules_without_a_graph(pages, tmp_path):
         ).click()  # the tab is in the bar because there is something to show
         tree = page.locator(".tree")
         tree.locator(".row").first.wait_for()
+        settle(page)
         total = 16 * 64 + 64 + 2 * (64 * 64 + 64) + 64 * 4
         head = page.locator(".page-head").inner_text().replace("\u202f", "")
         assert f"{total} parameters, {total - 16 * 64 - 64} trained" in head
@@ -54,10 +58,12 @@ def test_a_watched_model_shows_its_modules_without_a_graph(pages, tmp_path):
         page.get_by_label("Open 2").click()
         assert "[64, 64]" in row("weight").inner_text()
         page.get_by_label("Open embedding").click()
+        settle(page)
         assert "frozen" in tree.inner_text()
         layer.locator(".name").click()
         about = page.locator(".about")
         about.locator("article.scalar canvas").first.wait_for()
+        settle(page)
         assert "4160" in about.inner_text()
         cards = about.locator("article.scalar").evaluate_all("cards => cards.map(card => card.dataset.tag)")
         assert cards == ["train/gradient_flow/blocks.2_norm"]

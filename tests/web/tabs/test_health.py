@@ -2,7 +2,7 @@
 
 import pytest
 from log_directories import write_run
-from servers import a_server, wait_for
+from servers import a_server
 from web.charts import theme_color
 from web.page_logs import write_gallery
 from web.waiting import settle, until
@@ -10,8 +10,7 @@ from web.waiting import settle, until
 
 def test_health_shows_the_worst_run_first_with_evidence_and_a_guide(pages, gallery):
     page = pages.open(gallery, "#health", wait=".run-health .badge.critical")
-    if not gallery.api("status").json["findings"]:
-        pytest.skip("The diagnosis is not installed")
+    settle(page)
     first = page.locator(".run-health").first
     assert "diverged" in first.inner_text()
     first.locator("figure canvas").first.wait_for()
@@ -32,7 +31,9 @@ def test_health_shows_the_worst_run_first_with_evidence_and_a_guide(pages, galle
 
 def test_a_finding_can_be_marked_as_expected_and_back(pages, tmp_path):
     with a_server(write_gallery(tmp_path / "runs", steps=300), tmp_path) as server:
+        server.wait_until_diagnosed()
         page = pages.open(server, "#health&run=diverged", wait=".run-health article")
+        settle(page)
         before = page.locator(".run-health").first.locator("article").count()
         page.locator(".run-health").first.get_by_role("button", name="Expected").first.click()
         until(
@@ -56,11 +57,9 @@ def test_the_page_opens_on_health_when_something_is_wrong(pages, gallery):
 
 
 def test_the_verdict_says_what_since_when_at_what_cost_why_and_what_to_do(pages, gallery):
-    if not gallery.api("status").json["findings"]:
-        pytest.skip("The diagnosis is not installed")
-    wait_for(lambda: not gallery.api("diagnosis").json["pending"], secs=60)
     page = pages.open(gallery, "#health", wait=".run-health .badge.critical")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    settle(page)
     reports = {run["run"]: run for run in gallery.api("diagnosis").json["runs"]}
     incident = reports["diverged"]["incidents"][0]
     verdict = page.get_by_label("Health of diverged").locator(".verdict")
@@ -80,7 +79,7 @@ def test_every_run_counts_drawn_or_not_and_each_status_has_a_word(pages, tmp_pat
     logs = write_gallery(tmp_path / "runs", steps=300)
     write_run(logs / "short", (0, 2.0), (1, 1.9), tag="zzzz")
     with a_server(logs, tmp_path) as server:
-        wait_for(lambda: not server.api("diagnosis").json["pending"], secs=60)
+        server.wait_until_diagnosed()
         page = pages.open(server, "#health", wait=".run-health")
         settle(page)
         statuses = [run["status"] for run in server.api("runs").json["runs"]]
@@ -112,11 +111,9 @@ def test_every_run_counts_drawn_or_not_and_each_status_has_a_word(pages, tmp_pat
 
 
 def test_health_shows_causes_and_coverage_under_a_fold(pages, gallery):
-    if not gallery.api("status").json["findings"]:
-        pytest.skip("The diagnosis is not installed")
-    wait_for(lambda: not gallery.api("diagnosis").json["pending"], secs=60)
     page = pages.open(gallery, "#health&run=diverged", wait=".run-health article")
     report = next(run for run in gallery.api("diagnosis").json["runs"] if run["run"] == "diverged")
+    settle(page)
     first = page.locator(".run-health").first
     text = " ".join(first.inner_text().split())
     for heading in ("Likely causes", "Next:", "Look first", "What to try"):
@@ -134,6 +131,7 @@ def test_health_shows_causes_and_coverage_under_a_fold(pages, gallery):
     assert fold.inner_text() == f"{coverage['ran']} of {coverage['of']} checks ran"
     assert not first.locator(".enable").is_visible()
     fold.click()
+    settle(page)
     assert first.locator(".enable code").all_inner_texts() == [one["log"] for one in coverage["enable"]]
     # The range of the finding is shaded on its small chart.
     figure = first.locator("figure canvas").first
@@ -151,6 +149,7 @@ def test_health_shows_causes_and_coverage_under_a_fold(pages, gallery):
     assert red > 500
     # Filter by status, then show all runs again.
     page.locator(".chips .badge.critical").click()
+    settle(page)
     assert page.locator(".run-health h2 .badge.ok").count() == 0
     page.get_by_role("button", name="All runs").click()
     until(page, "!location.hash.includes('run=')")

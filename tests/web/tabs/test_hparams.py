@@ -10,6 +10,7 @@ def test_the_table_can_be_sorted_filtered_and_brushed(pages, gallery):
     page = pages.open(gallery, "#hparams", wait="table tbody tr")
     page.locator("th button", has_text=re.compile("^lr")).click()
     page.locator("th button", has_text=re.compile("^lr")).click()
+    settle(page)
     assert page.locator("tbody tr").first.inner_text().startswith("diverged")
     page.get_by_label("Filter rows").fill("seed1")
     until(page, "document.querySelectorAll('tbody tr').length === 2")
@@ -22,6 +23,7 @@ def test_the_table_can_be_sorted_filtered_and_brushed(pages, gallery):
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.3, steps=4)
     page.mouse.up()
     until(page, "document.querySelectorAll('tbody tr').length === 1")
+    settle(page)
     assert page.locator("tbody tr").inner_text().startswith("diverged")
     # The lines of the other runs fade, and the count shows how many are left.
     assert page.locator(".parallel path:not(.off)").count() == 1
@@ -40,6 +42,7 @@ def test_the_scatter_matrix_highlights_runs_and_follows_the_filter(pages, galler
     page = pages.open(gallery, "#hparams", wait="table tbody tr")
     page.get_by_role("button", name="Scatter matrix").click()
     assert painted(page, ".matrix canvas")
+    settle(page)
     size = page.locator(".matrix .own").count()
     assert size > 2
     assert page.locator(".matrix canvas").count() == size * (size - 1)
@@ -50,6 +53,7 @@ def test_the_scatter_matrix_highlights_runs_and_follows_the_filter(pages, galler
     # Along the right edge is only the run with the largest learning rate.
     for down in range(4, int(box["height"]), 6):
         page.mouse.move(box["x"] + box["width"] - 8, box["y"] + down)
+        settle(page)
         if "diverged" in page.locator("main .count").inner_text():
             break
     assert page.locator("main .count").inner_text() == "11 runs: diverged"

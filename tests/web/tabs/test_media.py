@@ -12,6 +12,7 @@ from pulseboard import SummaryWriter
 
 def test_distributions_draw_quantile_bands(pages, gallery):
     page = pages.open(gallery, "#distributions", wait="article canvas")
+    settle(page)
     box = page.locator(".u-over").first.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.locator(".tooltip").wait_for()
@@ -22,6 +23,7 @@ def test_distributions_draw_quantile_bands(pages, gallery):
 def test_histograms_are_ridges_and_show_the_bucket_under_the_pointer(pages, gallery):
     page = pages.open(gallery, "#histograms", wait="article canvas")
     assert painted(page, "article canvas")
+    settle(page)
     box = page.locator("article canvas").first.bounding_box()
     page.mouse.move(box["x"] + box["width"] * 0.45, box["y"] + box["height"] * 0.8)
     until(page, "/step .*: .* between/.test(document.querySelector('.reading').innerText)")
@@ -75,6 +77,7 @@ def test_only_histograms_in_view_are_loaded(pages, tmp_path, tab):
 
 def test_text_is_sanitized_markdown_and_runs_share_a_step(pages, gallery):
     page = pages.open(gallery, "#text", wait="article .prose")
+    settle(page)
     assert page.locator("article .prose strong").first.inner_text() == "Step 500"
     assert page.locator("article .prose script").count() == 0
     assert page.locator("article .prose table").count() == 2
@@ -87,6 +90,7 @@ def test_text_is_sanitized_markdown_and_runs_share_a_step(pages, gallery):
     until(page, "document.querySelector('article .prose strong').innerText === 'Step 200'")
     assert page.locator("article .prose strong").nth(1).inner_text() != "Step 200"
     page.get_by_label("Show Markdown source").check()
+    settle(page)
     assert page.locator("article pre").first.inner_text().startswith("**Step 200**")
 
 
@@ -98,6 +102,7 @@ def test_images_have_step_zoom_brightness_and_contrast(pages, gallery):
     before = picture.get_attribute("src")
     page.get_by_label(re.compile("Step of")).first.fill("0")
     until(page, "before => document.querySelector('article img').src !== before", arg=before)
+    settle(page)
     page.get_by_label("Brightness").fill("2")
     assert "brightness(2)" in picture.evaluate("image => image.style.filter")
     page.get_by_label("Contrast").fill("0.5")
@@ -105,6 +110,7 @@ def test_images_have_step_zoom_brightness_and_contrast(pages, gallery):
     page.get_by_role("button", name="Reset").click()
     assert "brightness(1) contrast(1)" in picture.evaluate("image => image.style.filter")
     page.get_by_label("Size", exact=True).fill("400")
+    settle(page)
     assert picture.evaluate("image => image.clientHeight") == 400
     picture.click()
     dialog = page.get_by_role("dialog")
@@ -116,11 +122,13 @@ def test_images_have_step_zoom_brightness_and_contrast(pages, gallery):
 def test_images_of_runs_are_side_by_side_at_the_same_step_or_at_their_own(pages, gallery):
     page = pages.open(gallery, "#images&tagFilter=generated", wait="article img")
     until(page, "document.querySelectorAll('article img').length === 2")
+    settle(page)
     left, right = (page.locator("article img").nth(i).bounding_box() for i in range(2))
     assert left["y"] == right["y"]
     assert left["x"] < right["x"]
 
     def steps():
+        settle(page)
         return [alt.split()[-1] for alt in page.locator("article img").evaluate_all("all => all.map((one) => one.alt)")]
 
     assert steps() == ["500", "500"]
@@ -145,4 +153,5 @@ def test_audio_plays(pages, gallery):
     before = page.locator("audio").first.get_attribute("src")
     page.get_by_label(re.compile("Step of")).first.fill("0")
     until(page, "before => document.querySelector('audio').src !== before", arg=page.evaluate("s => s", before))
+    settle(page)
     assert page.locator("article").first.inner_text().endswith("step 0")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from servers import a_server
-from web.waiting import until
+from web.waiting import settle, until
 
 CORPUS = Path(__file__).parents[3].parent / "shared" / "corpus"
 LOGS = {
@@ -43,6 +43,7 @@ def test_every_tab_shows_the_data_of_real_logs(pages, name, tmp_path):
                 "ERR_ABORTED" not in (request.failure or "") and failures.append((request.failure, request.url))
             ),
         )
+        settle(page)
         tabs = page.locator("nav .tab").evaluate_all("tabs => tabs.map((tab) => tab.firstChild.textContent.trim())")
         assert LOGS[name] <= set(tabs)
         shown = {}
@@ -63,6 +64,7 @@ def test_the_graph_of_an_event_file_is_a_tree_with_details(pages, tmp_path):
         pytest.skip(f"the corpus of real logs is missing: {logs}")
     with a_server(logs, tmp_path) as server:
         page = pages.open(server, "#graph", wait=".tree .row")
+        settle(page)
         assert page.locator(".page-head").inner_text().count("node") == 1
         rows = page.locator(".tree .row").count()
         page.locator(".tree .fold[aria-expanded=false]").first.click()
@@ -70,10 +72,12 @@ def test_the_graph_of_an_event_file_is_a_tree_with_details(pages, tmp_path):
         page.locator(".tree .row .name").last.click()
         about = page.locator(".about")
         about.wait_for()
+        settle(page)
         assert "Operation" in about.inner_text()
         # The graph of another run, with the sizes of its variables.
         runs = page.get_by_label("Run", exact=True).locator("option").all_inner_texts()
         assert len(runs) > 1
         page.get_by_label("Run", exact=True).select_option("log_tayo/train")
+        settle(page)
         layer = page.locator(".tree .row", has=page.get_by_text("layer1", exact=True)).first
         assert "393k" in layer.inner_text()  # 784 * 500 weights and 500 biases

@@ -2,7 +2,7 @@
 
 import re
 
-from servers import wait_for
+from web.waiting import settle
 
 TABS = {
     "health": ".run-health .lead img.report-picture",
@@ -27,13 +27,13 @@ def test_the_report_of_each_tab_shows_what_the_page_shows(pages, gallery, tmp_pa
     errors = []
     report.on("console", lambda message: message.type == "error" and errors.append(message.text))
     report.on("requestfailed", lambda request: errors.append(request.url[:100]))
-    wait_for(lambda: not gallery.api("diagnosis").json["pending"], secs=60)
     (diverged,) = (run for run in gallery.api("diagnosis").json["runs"] if run["run"] == "diverged")
     headline = diverged["incidents"][0]["headline"]
     for tab, shown in TABS.items():
         page.evaluate("tab => location.hash = tab", tab)
         live = shown.replace("img.report-picture", "canvas")
-        page.locator(live).first.wait_for(timeout=20_000)
+        page.locator(live).first.wait_for()
+        settle(page)
         cards = page.locator("main article.scalar").count()
         with page.expect_download() as saved:
             page.get_by_label("Save this view as an HTML file").click()
@@ -83,6 +83,7 @@ def test_charts_in_a_report_are_whole_at_any_width(pages, gallery, tmp_path):
 
 def test_the_view_is_saved_as_one_self_contained_file(pages, gallery, tmp_path):
     page = pages.open(gallery, "#scalars&tagFilter=train", wait="article.scalar canvas")
+    settle(page)
     with page.expect_download() as saved:
         page.get_by_label("Save this view as an HTML file").click()
     path = tmp_path / "report.html"

@@ -20,10 +20,12 @@ def test_system_compares_the_ranks_of_a_run(pages, study):
     page = pages.open(study, "#system", wait="article canvas")
     ranks = page.get_by_label("gpu/0/utilization of parallel by rank", exact=True)
     ranks.locator("canvas").wait_for()
+    settle(page)
     assert "4 ranks" in ranks.inner_text()
     assert "rank 3 40 to rank 0 90, 57% apart" in ranks.inner_text()
     point(page, ranks.locator(".u-over"), 0.5)
     page.locator(".tooltip").wait_for()
+    settle(page)
     rows = page.locator(".tooltip tbody tr").all_inner_texts()
     assert [row.split() for row in rows] == [
         ["rank", "0", "90"],
@@ -35,6 +37,7 @@ def test_system_compares_the_ranks_of_a_run(pages, study):
 
 def test_system_shows_only_tags_about_the_machine(pages, gallery):
     page = pages.open(gallery, "#system", wait="article.scalar canvas")
+    settle(page)
     tags = page.locator("article.scalar").evaluate_all("cards => cards.map(card => card.dataset.tag)")
     assert "gpu/0/utilization" in tags
     assert "train/loss" not in tags
@@ -50,6 +53,7 @@ def test_compare_shows_differences_and_judges_them_by_seed_noise(pages, gallery)
     results.locator("td", has_text="train/loss").wait_for()
     assert "seed noise" in results.inner_text()
     page.locator("section").nth(2).locator("canvas").first.wait_for()
+    settle(page)
     # The losses differ only by noise, the learning rates do not.
     rows = {row.split("\t")[0]: row for row in results.locator("tbody tr").all_inner_texts()}
     assert "beyond seed noise" in rows["train/lr"] or "beyond seed noise" in rows["train/loss"]
@@ -57,6 +61,7 @@ def test_compare_shows_differences_and_judges_them_by_seed_noise(pages, gallery)
     # Add a third run, show all settings, and remove the run.
     page.get_by_label("Add a run").select_option("overfit")
     page.get_by_label("Remove overfit").wait_for()
+    settle(page)
     assert page.locator("section").first.locator("thead th").count() == 4
     page.get_by_label("Show settings that are the same").check()
     until(page, "document.querySelector('section').innerText.includes('batch_size')")
@@ -75,13 +80,19 @@ def test_a_run_is_added_to_compare_from_its_menu(pages, gallery):
     page.get_by_label("Remove diverged").wait_for()
 
 
-@pytest.mark.parametrize("tab", ["histograms", "distributions", "text", "images", "audio", "graph", "hparams"])
-def test_an_empty_tab_says_how_to_log_something(pages, tmp_path, tab):
-    with SummaryWriter(tmp_path / "runs" / "one") as writer:
+@pytest.fixture(scope="module")
+def one_scalar(tmp_path_factory):
+    home = tmp_path_factory.mktemp("one-scalar")
+    with SummaryWriter(home / "runs" / "one") as writer:
         writer.add_scalar("loss", 1.0, 0)
-    with a_server(tmp_path / "runs", tmp_path) as server:
-        page = pages.open(server, f"#{tab}", wait=".empty")
-        assert page.locator(".empty pre").inner_text()
+    with a_server(home / "runs", home) as server:
+        yield server
+
+
+@pytest.mark.parametrize("tab", ["histograms", "distributions", "text", "images", "audio", "graph", "hparams"])
+def test_an_empty_tab_says_how_to_log_something(pages, one_scalar, tab):
+    page = pages.open(one_scalar, f"#{tab}", wait=".empty")
+    assert page.locator(".empty pre").inner_text()
 
 
 def test_back_closes_an_open_menu(pages, gallery):
