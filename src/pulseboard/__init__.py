@@ -11,6 +11,7 @@ runs["baseline"].tags("scalar")            # the tags of a kind
 s = runs["baseline"].series("train/loss")  # s.steps, s.wall_times, s.values: NumPy arrays
 
 print(pb.diagnose("runs"))                 # what is wrong with each run, the likely cause, and what to do
+print(pb.guide("runs"))                    # the guide of the training system, filled in for each run
 
 pb.serve("runs")                           # the dashboard; `pulseboard runs/` in a terminal
 """
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pulseboard.core.errors import PulseboardError
     from pulseboard.core.series import Series
     from pulseboard.diagnose.diagnosis import Diagnosis
+    from pulseboard.diagnose.scorecard.scorecard import Scorecards
     from pulseboard.instruments.watch.watch import watch
     from pulseboard.read.event_files.cache import Cache
     from pulseboard.read.run import Run
@@ -55,6 +57,7 @@ __all__ = [
     "__version__",
     "current_run",
     "diagnose",
+    "guide",
     "init",
     "read",
     "serve",
@@ -124,6 +127,17 @@ def diagnose(
     from pulseboard.diagnose.diagnosis import diagnose as diagnose_runs
 
     return diagnose_runs(*paths, profile=profile, roles=roles, runs=runs, against=against)
+
+
+def guide(*paths: Path | Runs, profile: str | None = None, runs: Iterable[str] | None = None) -> Scorecards:
+    """Fill in a training guide for every run below the paths: values, verdicts, stages, flowchart, patterns.
+
+    profile  whose guide: "gpt", "visualization", "hjepa", "diffusion", "moe" or a TOML file; chosen by tags if None
+    runs     names of the runs; all of them if None
+    """
+    from pulseboard.diagnose.scorecard.scorecard import guide as fill_in
+
+    return fill_in(*paths, profile=profile, runs=runs)
 
 
 def serve(

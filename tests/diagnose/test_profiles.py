@@ -49,8 +49,8 @@ def says(profile, tag, *words):
 
 
 def flow(profile, question, *words):
-    (step,) = [one for one in load_profile(profile).flow if question in one["question"]]
-    return _among(words, step["question"], *step["checks"], step["action"])
+    (step,) = [one for one in load_profile(profile).flow if question in one.question]
+    return _among(words, step.question, *(f"{check.tag} {check.ask}" for check in step.checks), step.action)
 
 
 def pattern(profile, name, *words):
@@ -253,12 +253,12 @@ FIGURES = [
     ("002", "throughput falls", pattern("gpt", "Throughput falls", "throughput-drop")),
     ("002", "HellaSwag flat", pattern("gpt", "HellaSwag is flat", "eval-at-chance")),
     # ---- 003: GPT
-    ("003", "smoothing of a noisy loss", advice("gpt", "0.6", "0.8")),
-    ("003", "smoothing of evaluations", advice("gpt", "0", "0.3")),
-    ("003", "histogram intervals", advice("gpt", "50", "100", "500", "0")),
-    ("003", "histograms, healthy", says("gpt", "Parameters/wte", "bell", "zero", "humps")),
-    ("003", "gradients, healthy", says("gpt", "Gradients/wte", "zero", "vanishing", "exploding")),
-    ("003", "overfitting", says("gpt", "eval/val_loss", "overfitting")),
+    ("003", "smoothing of a noisy loss", advice("visualization", "0.6", "0.8")),
+    ("003", "smoothing of evaluations", advice("visualization", "0", "0.3")),
+    ("003", "histogram intervals", advice("visualization", "50", "100", "500", "0")),
+    ("003", "histograms, healthy", says("visualization", "wte.weight", "bell", "zero", "humps")),
+    ("003", "gradients, healthy", says("visualization", "wte.weight.grad", "zero", "vanishing", "exploding")),
+    ("003", "overfitting", says("visualization", "eval/val_loss", "overfitting")),
     # ---- 004: mixtures of experts
     ("004", "spike above 5 times", limit("moe", "gradient-spike", "times", 5)),
     ("004", "spike above 5 times", says("moe", "train/norm", "5")),
@@ -282,8 +282,9 @@ FIGURES = [
     ("004", "power", unit("moe", "mW", "gpu/0/power", "gpu/0/power_limit")),
     ("004", "temperature", unit("moe", "°C", "gpu/0/temperature", "gpu/0/temp_slowdown")),
     ("004", "shares", unit("moe", "%", "gpu/0/gpu_util", "gpu/0/mem_util", "gpu/0/fan")),
-    ("004", "memory", unit("moe", "bytes", "gpu/0/dram_free")),
-    ("004", "bus", unit("moe", "bytes/s", "gpu/0/pcie_rx", "gpu/0/pcie_tx")),
+    # Event files have MiB and MiB/s, like W&B in the guide; records of the JSON log have bytes and bytes/s.
+    ("004", "memory", unit("moe", "MiB", "gpu/0/dram_free")),
+    ("004", "bus", unit("moe", "MiB/s", "gpu/0/pcie_rx", "gpu/0/pcie_tx")),
 ]
 
 # The words of the guides between which their figures stand. The rest is about ports, paths and their own programs.

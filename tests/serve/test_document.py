@@ -22,13 +22,14 @@ VALUES = {
     "tag": ("odd", "weights", "samples", "speech", "notes", "train/loss"),
     "slug": ("loss-spike",),
 }
-# The logs contain no graph.
-WITHOUT_DATA = {"graph"}
+# The logs contain no graph, and no guide fits them.
+WITHOUT_DATA = {"graph", "scorecard"}
 
 # Requests with optional parameters, and bodies.
 MORE_REQUESTS = {
     "tags?names=1": None,
     "meaning?tag=zzz": None,
+    "scorecard?run=rich&profile=hjepa": None,
     "table": {"metrics": ["loss"]},
 }
 

@@ -15,6 +15,7 @@ from pulseboard.core.errors import PulseboardError
 from pulseboard.core.finding import SEVERITIES, Severity
 from pulseboard.diagnose.guide import default_limits
 from pulseboard.diagnose.roles.resolve import BY_NAME
+from pulseboard.diagnose.scorecard.check import Check, parse_check
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -36,6 +37,9 @@ _KEYS = (
     "flow",
     "advice",
     "roles",
+    "check",
+    "cadence",
+    "verdicts",
 )
 
 
@@ -56,11 +60,11 @@ class Band:
 class Expected:
     """The range of a metric at one stage of training."""
 
-    progress: float  # share of the training, 0 to 1
+    progress: float  # share of the training, 0 to 1; NaN if the guide counts in steps
     low: float
     high: float
     value: float | None = None  # the value in the guide's own run
-    step: int | None = None  # and at which of its steps
+    step: int | None = None  # and at which of its steps; with a progress of NaN, at which step of any run
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +82,11 @@ class ProfileMetric:
     every: str = ""  # how often to log it, in the guide's terms
     choices: int | None = None  # the vocabulary size that the stages apply to
     dimension: int | None = None  # the embedding size that bands and stages apply to
+    note: str = ""  # a footnote: what measurements say about these ranges
 
     def matches(self, tag: str) -> bool:
         """Whether this applies to the tag."""
-        return _pattern(self.tag).fullmatch(tag) is not None
+        return tag_matches(self.tag, tag)
 
     def fitted(self, *, choices: int | None, dimension: int | None) -> ProfileMetric:
         """What applies to a run with this vocabulary and embedding size; None means unknown.
@@ -107,6 +112,28 @@ class Pattern:
     cause: str = ""
     check: tuple[str, ...] = ()
     fix: tuple[str, ...] = ()
+    why: str = ""  # the cause in the guide's terms
+    signs: tuple[Check, ...] = ()  # what makes it up by the guide's own numbers; all of them must be there
+
+
+@dataclass(frozen=True, slots=True)
+class FlowStep:
+    """One branch of a guide's decision flow."""
+
+    question: str
+    when: tuple[Check, ...] = ()  # the branch is for runs that fail one of these
+    checks: tuple[Check, ...] = ()
+    action: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cadence:
+    """How often a guide wants one category of metrics logged."""
+
+    category: str
+    every: str  # step, 100 steps, 100 to 500 steps, epoch, evaluation
+    tags: tuple[str, ...]
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +147,10 @@ class Profile:
     severities: Mapping[str, Severity | Literal["off"]] = field(default_factory=dict)  # slug -> its highest severity
     metrics: tuple[ProfileMetric, ...] = ()
     patterns: tuple[Pattern, ...] = ()
-    flow: tuple[Mapping[str, Any], ...] = ()  # the decision flow: question, checks, action
+    flow: tuple[FlowStep, ...] = ()  # the decision flow
+    checks: tuple[Check, ...] = ()  # the guide's rules beyond ranges
+    cadences: tuple[Cadence, ...] = ()
+    verdicts: Mapping[str, str] = field(default_factory=dict)  # healthy, warning, critical -> the guide's own word
     advice: tuple[str, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)  # role -> tag, set by the user
 
@@ -131,6 +161,15 @@ class Profile:
     def metric(self, tag: str) -> ProfileMetric | None:
         """What the guide says about a tag."""
         return next((metric for metric in self.metrics if metric.matches(tag)), None)
+
+    def word(self, kind: str) -> str:
+        """The guide's own word for healthy, warning or critical."""
+        return self.verdicts.get(kind, kind)
+
+
+def tag_matches(pattern: str, tag: str) -> bool:
+    """Whether a pattern stands for a tag; {i}, {name} and * stand for anything."""
+    return _pattern(pattern).fullmatch(tag) is not None
 
 
 def shipped() -> list[str]:
@@ -210,7 +249,10 @@ def _from_text(text: str, *, where: str) -> Profile:
             severities={**below.severities, **table.get("severities", {})},
             metrics=(*(_metric(m, where) for m in table.get("metric", ())), *below.metrics),
             patterns=(*(_pattern_of(p) for p in table.get("pattern", ())), *below.patterns),
-            flow=tuple(table.get("flow", ())),
+            flow=tuple(_flow_step(step) for step in table.get("flow", ())),
+            checks=tuple(parse_check(check) for check in table.get("check", ())),
+            cadences=tuple(Cadence(**{**one, "tags": tuple(one["tags"])}) for one in table.get("cadence", ())),
+            verdicts={**below.verdicts, **table.get("verdicts", {})},
             advice=tuple(table.get("advice", ())),
             roles={**below.roles, **table.get("roles", {})},
         )
@@ -259,7 +301,7 @@ def _metric(table: Mapping[str, Any], where: str) -> ProfileMetric:
     )
     stages = tuple(
         Expected(
-            float(s["progress"]),
+            float(s["progress"] if "progress" in s or "step" not in s else "nan"),
             float(s.get("low", -infinity)),
             float(s.get("high", infinity)),
             value=float(s["value"]) if "value" in s else None,
@@ -279,6 +321,7 @@ def _metric(table: Mapping[str, Any], where: str) -> ProfileMetric:
         every=str(table.get("every", "")),
         choices=int(table["choices"]) if "choices" in table else None,
         dimension=int(table["dimension"]) if "dimension" in table else None,
+        note=str(table.get("note", "")),
     )
 
 
@@ -297,4 +340,15 @@ def _pattern_of(table: Mapping[str, Any]) -> Pattern:
         cause=str(table.get("cause", "")),
         check=tuple(table.get("check", ())),
         fix=tuple(table.get("fix", ())),
+        why=str(table.get("why", "")),
+        signs=tuple(parse_check(sign) for sign in table.get("signs", ())),
+    )
+
+
+def _flow_step(table: Mapping[str, Any]) -> FlowStep:
+    return FlowStep(
+        question=str(table["question"]),
+        when=tuple(parse_check(check) for check in table.get("when", ())),
+        checks=tuple(parse_check(check) for check in table.get("checks", ())),
+        action=str(table.get("action", "")),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pulseboard.diagnose.profile import Band, Expected, Profile, ProfileMetric, load_profile
+from pulseboard.diagnose.scorecard.check import Check
 
 _INFINITY = float("inf")
 
@@ -31,17 +32,21 @@ def _lines(profile: Profile) -> Iterator[str]:
     if profile.severities:
         yield "\n## Highest severity\n"
         yield from (f"- `{slug}`: {most}" for slug, most in profile.severities.items())
+    if profile.checks:
+        yield "\n## Checks\n"
+        yield from (f"- {_check(check)}{f' {check.then}' if check.then else ''}" for check in profile.checks)
     if profile.flow:
         yield "\n## Where to look\n"
     for step in profile.flow:
-        yield f"### {step['question']}\n"
-        yield from (f"- {check}" for check in step.get("checks", ()))
-        yield f"\nThen: {step.get('action', '')}\n"
+        yield f"### {step.question}\n"
+        yield from (f"- {_check(check)}" for check in step.checks)
+        yield f"\nThen: {step.action}\n"
     if profile.patterns:
         yield "\n## Patterns\n"
     for pattern in profile.patterns:
         yield f"### {pattern.name}\n"
-        yield f"Shows as {', '.join(f'`{slug}`' for slug in pattern.when)}; probably `{pattern.cause}`.\n"
+        cause = f"{pattern.why} (`{pattern.cause}`)" if pattern.why else f"`{pattern.cause}`"
+        yield f"Shows as {', '.join(f'`{slug}`' for slug in pattern.when)}; probably {cause}.\n"
         yield from (f"- Look at: {check}" for check in pattern.check)
         yield from (f"- {fix}" for fix in pattern.fix)
         yield ""
@@ -77,7 +82,13 @@ def _metric_lines(metric: ProfileMetric) -> Iterator[str]:
         yield f"  - warning sign: {sign}"
 
 
+def _check(check: Check) -> str:
+    return f"`{check.tag}`: {check.ask}" if check.tag else check.ask
+
+
 def _range(band: Band | Expected) -> str:
+    if band.low == -_INFINITY and band.high == _INFINITY:
+        return ""
     if band.low == -_INFINITY:
         return f"below {band.high:g}"
     if band.high == _INFINITY:
@@ -88,4 +99,4 @@ def _range(band: Band | Expected) -> str:
 def _stage(stage: Expected) -> str:
     at = f"{100 * stage.progress:.0f} %" if stage.step is None else f"step {stage.step:,}"
     about = "" if stage.value is None else f" (about {stage.value:g})"
-    return f"{at} {_range(stage)}{about}"
+    return f"{at} {_range(stage)}{about}".replace("  ", " ")

@@ -58,9 +58,12 @@ def lines_of(reports: Sequence[RunReport], *, width: int = WIDTH, everything: bo
 
 def title_of(report: RunReport) -> str:
     """The run's name, or its directory's name if the path is the run itself."""
-    if report.run != ".":
-        return report.run
-    return PurePath(report.path.removesuffix(f"/{layout.EVENTS_DIRECTORY}")).name or report.run
+    return run_title(report.run, report.path)
+
+
+def run_title(run: str, path: str) -> str:
+    """A run's name, or its directory's name if the path is the run itself."""
+    return run if run != "." else PurePath(path.removesuffix(f"/{layout.EVENTS_DIRECTORY}")).name or run
 
 
 def report_lines(

@@ -136,6 +136,15 @@ class DiagnosisWorker:
             "profile": profile.name,
         }
 
+    def scorecard(self, run: str, *, profile: str | None) -> dict[str, Any]:
+        """The guide of a profile, filled in for the training of a run. Raises NoDocument if no profile fits."""
+        from pulseboard.diagnose.scorecard.scorecard import NoDocument, scorecard_of_training
+
+        training = self._training(run) if self.available else None
+        if training is None:
+            raise NoDocument(run)
+        return scorecard_of_training(training, profile=profile).to_dict()
+
     def _chosen_profile(self) -> Profile:
         from pulseboard.diagnose.profile import choose_profile
 
