@@ -7,6 +7,7 @@ import type {
   Graph,
   GroupsQuery,
   Guide,
+  GuideProfile,
   Histograms,
   Marks,
   Meaning,
@@ -16,6 +17,7 @@ import type {
   Restart,
   RunHparams,
   RunSummary,
+  Scorecard,
   ServerStatus,
   Table,
   TagSummary,
@@ -112,6 +114,9 @@ export const getModules = (run: string) => getJson<{ run: string; models: Model[
 export const getRestarts = (run: string) => getJson<{ restarts: Restart[] }>("restarts", { run });
 export const getDiagnosis = (runs: string[]) => getJson<Report>("diagnosis", { run: runs });
 export const getGuide = (slug: string) => getJson<Guide>("guide", { slug });
+/** The guide of a profile, filled in for a run; without a profile, that of the one that fits. */
+export const getScorecard = (run: string, profile?: string) => getJson<Scorecard>("scorecard", { run, profile });
+export const getProfiles = () => getJson<{ profiles: GuideProfile[] }>("profiles");
 export const getMeaning = (tag: string) => getJson<Meaning | null>("meaning", { tag });
 
 /** Stores a user's marks, by run. */

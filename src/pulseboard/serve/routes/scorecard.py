@@ -137,3 +137,23 @@ def scorecard(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
         raise NotFound(
             f"No guide fits run {error.run!r}.", do=f"Choose one with profile=: {', '.join(shipped()[1:])}."
         ) from None
+
+
+@endpoint(
+    "GET",
+    "profiles",
+    "The profiles that hold a guide.",
+    returns=schema.named_record(
+        "GuideProfiles",
+        {
+            "profiles": schema.array(
+                schema.named_record("GuideProfile", {"name": schema.string(), "title": schema.string()}), max_items=1000
+            )
+        },
+    ),
+)
+def profiles(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    from pulseboard.diagnose.profile import GENERAL, load_profile, shipped
+
+    found = [load_profile(name) for name in shipped() if name != GENERAL]
+    return {"profiles": [{"name": profile.name, "title": profile.title} for profile in found]}
