@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -215,12 +215,15 @@ class Track:
         if known is not None:
             return known
         blocks = self._all_blocks()
-        if most is not None:
-            while len(blocks) > most:
-                cut = len(blocks) - len(blocks) % 2
-                blocks = blocks.first(cut).halved().joined(blocks.from_(cut))
-        some = blocks.finite > 0
-        known = self._thinned[most] = Points(blocks.steps[some], blocks.sums[some] / blocks.finite[some])
+        steps, sums, finite = blocks.steps, blocks.sums, blocks.finite
+        while most is not None and len(steps) > most:
+            steps, sums, finite = _last_of_pairs(steps), _pair_sums(sums), _pair_sums(finite)
+        if finite.all():
+            known = Points(steps, sums / finite)
+        else:
+            some = finite > 0
+            known = Points(steps[some], sums[some] / finite[some])
+        self._thinned[most] = known
         return known
 
     def walls(self) -> tuple[Ints, Floats]:
@@ -262,9 +265,18 @@ class Track:
 
     def _join_blocks(self) -> _Blocks:
         rest = self._pending
-        while len(rest) > 1 and self.block_points > 1:
-            cut = len(rest) - len(rest) % 2
-            rest = rest.first(cut).halved().joined(rest.from_(cut))
+        if len(rest) > 1 and self.block_points > 1:
+            sums = rest.sums
+            while len(sums) > 1:
+                sums = _pair_sums(sums)
+            rest = _Blocks(
+                rest.steps[-1:],
+                rest.walls[-1:],
+                sums,
+                rest.finite.sum(keepdims=True),
+                rest.low.min(keepdims=True),
+                rest.high.max(keepdims=True),
+            )
         return self._blocks.joined(rest) if len(rest) else self._blocks
 
     def _add_blocks(self, steps: Ints, walls: Floats, values: Floats) -> None:
@@ -341,6 +353,17 @@ class Track:
             return
         if self.longest_streak is None or streak.length > self.longest_streak.length:
             self.longest_streak = Streak(streak.value, streak.length, streak.first_step, streak.last_step)
+
+
+def _pair_sums(values: Any) -> Any:
+    """Sums of neighboring pairs; a last one without a neighbor stays."""
+    cut = len(values) - len(values) % 2
+    pairs = values[:cut:2] + values[1:cut:2]
+    return pairs if cut == len(values) else np.concatenate([pairs, values[cut:]])
+
+
+def _last_of_pairs(values: Ints) -> Ints:
+    return values[1::2] if len(values) % 2 == 0 else np.concatenate([values[1::2], values[-1:]])
 
 
 def _joined(points: Points, steps: Ints, values: Floats, *, most: int) -> Points:

@@ -39,7 +39,13 @@ def changes_for(tag: str) -> tuple[Change, ...]:
 
 def read_tracks(tracks: Mapping[str, Track], *, given: Mapping[str, str] | None = None) -> Reading:
     """Which tag has which role, by name and by values."""
-    return read_roles({tag: Shape.of(track) for tag, track in tracks.items()}, given=given)
+    named = set((given or {}).values())
+    # The values of a tag without any role to confirm are not looked at.
+    shapes = {
+        tag: Shape.of(track) if possible_roles(tag) or tag in named else Shape(len(track))
+        for tag, track in tracks.items()
+    }
+    return read_roles(shapes, given=given)
 
 
 def read_roles(shapes: Mapping[str, Shape], *, given: Mapping[str, str] | None = None) -> Reading:

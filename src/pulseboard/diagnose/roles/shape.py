@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pulseboard.diagnose.stats.median import median
 from pulseboard.diagnose.track import Track
 
 
@@ -41,18 +42,18 @@ class Shape:
         exact = np.concatenate([track.head.values, track.tail.values])
         exact = exact[np.isfinite(exact)]
         turns = float((changes[1:] * changes[:-1] < 0).mean()) if len(changes) > 8 else 0.0
-        typical = float(np.median(np.abs(changes))) if len(changes) else 0.0
+        typical = median(np.abs(changes)) if len(changes) else 0.0
         return cls(
             len(track),
             known=True,
             low=low,
             high=high,
-            first=float(np.median(values[:edge])),
-            last=float(np.median(values[-edge:])),
+            first=median(values[:edge]),
+            last=median(values[-edge:]),
             is_whole=bool(len(exact)) and bool((exact == np.round(exact)).all()),
             is_rising=len(values) > 2 and bool((changes >= 0).all()) and high > low and len(np.unique(values)) > 2,
             is_constant=low == high,
-            jumps_about=turns > 0.5 and typical > 0.1 * abs(float(np.median(values))),
+            jumps_about=turns > 0.5 and typical > 0.1 * abs(median(values)),
         )
 
     @property

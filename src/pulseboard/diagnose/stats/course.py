@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pulseboard.diagnose.stats.median import median, prefix_medians, window_medians
 from pulseboard.diagnose.stats.noise import noise_scale
 from pulseboard.diagnose.track import Points
 
@@ -88,17 +89,17 @@ def course(points: Points) -> Course | None:
     level = centered_median(values, width)
     noise = min(noise_scale(values), _bend_scale(values))
     if width > 1:
-        noise = max(noise, 1.4826 * float(np.median(np.abs(values - level))))
+        noise = max(noise, 1.4826 * median(np.abs(values - level)))
     best_at = int(np.argmin(level))
     last = max(2, n // 8)
     return Course(
         points=n,
         # Of the first points only: many losses do most of their fall within a few.
-        start=float(values[0]) if width == 1 else float(np.median(values[:3])),
+        start=float(values[0]) if width == 1 else median(values[:3]),
         best=float(level[best_at]),
         best_step=int(steps[best_at]),
         best_at=best_at,
-        end=float(np.median(values[-max(1, width) :])),
+        end=median(values[-max(1, width) :]),
         noise=noise,
         width=width,
         stays_up=float(level[-last:].min() - level[best_at]) if n - 1 - best_at >= last else 0.0,
@@ -108,7 +109,7 @@ def course(points: Points) -> Course | None:
 def _bend_scale(values: Floats) -> float:
     """The standard deviation of the noise from second differences: neither a slope nor a bend counts as noise."""
     bends = values[2:] - 2 * values[1:-1] + values[:-2]
-    spread = 1.4826 * float(np.median(np.abs(bends - np.median(bends)))) if len(bends) > 4 else float(np.std(bends))
+    spread = 1.4826 * median(np.abs(bends - median(bends))) if len(bends) > 4 else float(np.std(bends))
     return spread / math.sqrt(6.0) if spread > 0 else math.inf
 
 
@@ -118,8 +119,7 @@ def centered_median(values: Floats, width: int) -> Floats:
     if half == 0 or n == 0:
         return values
     if n <= width:
-        return np.array([np.median(values[max(0, i - half) : i + half + 1]) for i in range(n)])
-    inner = np.median(np.lib.stride_tricks.sliding_window_view(values, width), axis=1)
-    first = [np.median(values[: i + half + 1]) for i in range(half)]
-    last = [np.median(values[i - half :]) for i in range(n - half, n)]
-    return np.concatenate([first, inner, last])
+        return np.array([median(values[max(0, i - half) : i + half + 1]) for i in range(n)])
+    first = prefix_medians(values, 2 * half)[half:]
+    last = prefix_medians(values[::-1], 2 * half)[half:][::-1]
+    return np.concatenate([first, window_medians(values, width), last])

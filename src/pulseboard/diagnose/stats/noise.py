@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pulseboard.diagnose.stats.median import median, prefix_medians, window_medians
+
 Floats = NDArray[np.float64]
 
 
@@ -13,8 +15,7 @@ def noise_scale(values: Floats) -> float:
     if len(values) < 3:
         return 0.0
     differences = np.diff(values)
-    middle = np.median(differences)
-    spread = 1.4826 * float(np.median(np.abs(differences - middle))) / np.sqrt(2.0)
+    spread = 1.4826 * median(np.abs(differences - median(differences))) / np.sqrt(2.0)
     if spread == 0.0:  # more than half of the differences are equal: rounded values
         spread = float(np.std(differences)) / np.sqrt(2.0)
     return float(spread)
@@ -26,6 +27,4 @@ def running_median(values: Floats, width: int) -> Floats:
     if n == 0 or width <= 1:
         return values
     width = min(width, n)
-    whole = np.median(np.lib.stride_tricks.sliding_window_view(values, width), axis=1)
-    first = np.array([np.median(values[: i + 1]) for i in range(width - 1)])
-    return np.concatenate([first, whole])
+    return np.concatenate([prefix_medians(values, width - 1), window_medians(values, width)])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pulseboard.diagnose.stats.median import median
 from pulseboard.diagnose.track import Points
 
 Floats = NDArray[np.float64]
@@ -43,18 +45,25 @@ def trend(points: Points) -> Trend | None:
     if n < 8:
         return None
     x = steps.astype(np.float64)
-    later, earlier = np.triu_indices(n, k=1)[::-1]
+    later, earlier = _pairs(n)
     distance = x[later] - x[earlier]
     some = distance > 0
     rise = values[later] - values[earlier]
     if not some.any():
         return None
-    slope = float(np.median(rise[some] / distance[some]))
-    middle = float(np.median(values - slope * x))
+    slope = median(rise[some] / distance[some])
+    middle = median(values - slope * x)
     score = float(np.sign(rise).sum())
     variance = n * (n - 1) * (2 * n + 5) / 18.0 * _inflation(values - slope * x, rise=slope * (x[-1] - x[0]))
     z = (score - math.copysign(1.0, score)) / math.sqrt(variance) if score and variance > 0 else 0.0
     return Trend(slope, z, middle + slope * x[0], middle + slope * x[-1])
+
+
+@lru_cache(maxsize=8)
+def _pairs(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The indices of the later and the earlier of every two points."""
+    earlier, later = np.triu_indices(n, k=1)
+    return later, earlier
 
 
 def _inflation(residuals: Floats, *, rise: float) -> float:
