@@ -89,8 +89,8 @@ def case_of(
             if series is None:
                 continue
             tracks[name] = Track.of(_renamed(series, name), changes=changes_for(name))
-            if {"train.loss", "rl.return", "gan.loss"} & set(possible_roles(name)):
-                overlaps = max(overlaps, _overlaps(series.steps))
+            if counts_overlaps(name):
+                overlaps = max(overlaps, overlaps_in(series.steps))
     chosen = load_profile(profile) if profile else choose_profile(tracks)
     main = training.parts[0][1]
     reading = read_tracks(tracks, given={**chosen.roles, **(roles or {})})
@@ -121,7 +121,12 @@ def _renamed(series: Series, tag: str) -> Series:
     return Series(tag, series.steps, series.wall_times, series.values, series.orphaned)
 
 
-def _overlaps(steps: Any) -> int:
+def counts_overlaps(tag: str) -> bool:
+    """Whether a step that comes again in this series means that something was trained twice."""
+    return not {"train.loss", "rl.return", "gan.loss"}.isdisjoint(possible_roles(tag))
+
+
+def overlaps_in(steps: Any) -> int:
     """The number of points at or before a step that was already logged."""
     if len(steps) < 2:
         return 0
@@ -131,7 +136,8 @@ def _overlaps(steps: Any) -> int:
 def _context(training: Training) -> Context:
     run = training.parts[0][1]
     run_file = run_file_of(run)
-    sources, notes = config_sources(run, shared=training.shared)
+    # A recorded run has its whole configuration in run.json, and live diagnosis knows no other.
+    sources, notes = config_sources(run, shared=training.shared, files=not run_file.id)
     return Context.of(
         run_file.config,
         others=[ForeignConfig(one.where, one.values, one.is_own) for one in sources],

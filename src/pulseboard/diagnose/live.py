@@ -16,9 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from pulseboard.core.finding import SEVERITIES, Finding, RunReport, report_dict
+from pulseboard.core.finding import RunReport, report_dict
 from pulseboard.core.histogram import Histogram
+from pulseboard.core.json_numbers import encode_numbers
+from pulseboard.diagnose.alerts import Alert, Alerts
 from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.cases import counts_overlaps, overlaps_in
 from pulseboard.diagnose.context import Context
 from pulseboard.diagnose.diagnosis import report_on
 from pulseboard.diagnose.profile import choose_profile
@@ -45,6 +48,8 @@ class Watcher:
         self.restarts: list[int] = []
         self._tracks: dict[str, Track] = {}
         self._waiting: dict[str, tuple[list[int], list[float], list[float]]] = {}
+        self._highest: dict[str, int] = {}  # tag -> greatest step, where steps that come again count
+        self._overlaps: dict[str, int] = {}
         self._histograms: dict[str, list[Histogram]] = {}
 
     def scalars(self, values: Mapping[str, float], *, step: int, wall_time: float) -> None:
@@ -69,6 +74,10 @@ class Watcher:
         if track is None:
             track = self._tracks[tag] = Track(tag, changes=changes_for(tag))
         track.append(steps, wall_times, values)
+        if len(steps) and counts_overlaps(tag):
+            before = np.concatenate([[self._highest.get(tag, steps[0] - 1)], steps])
+            self._overlaps[tag] = self._overlaps.get(tag, 0) + overlaps_in(before)
+            self._highest[tag] = int(before.max())
 
     def last_wall(self, tag: str) -> float:
         """When the tag's last point was logged; minus infinity if there is none."""
@@ -94,6 +103,7 @@ class Watcher:
             ranks={0: self._tracks},
             histograms=self._histograms,
             restarts=self.restarts,
+            overlaps=max(self._overlaps.values(), default=0),
         )
         return report_on(case)
 
@@ -105,7 +115,7 @@ class LiveDiagnosis(Sink):
     def __init__(self, info: RunInfo) -> None:
         self._info = info
         self._watcher = Watcher(info.id, info.directory, info.config)
-        self._reported: dict[tuple[str, str], str] = {}
+        self._alerts = Alerts()
         self._looked_at = time.monotonic()
         self._look_took = 0.0
         self._last: RunReport | None = None
@@ -157,33 +167,25 @@ class LiveDiagnosis(Sink):
         began = time.thread_time()
         report = self._watcher.report()
         self._last = report
-        for finding in report.findings:
-            key = (finding.slug, finding.metric)
-            severity = SEVERITIES.index(finding.severity)
-            if key not in self._reported or severity > SEVERITIES.index(self._reported[key]):
-                self._reported[key] = finding.severity
-                self._report(finding)
+        if self._info.report_findings is not None:
+            self._info.report_findings(report.findings, report.incidents)
+        url = self._info.settings.get("webhook")
+        for alert in self._alerts.update(report) if url else ():
+            self._post(str(url), alert)
         self._write(report)
         self._looked_at = time.monotonic()
         self._look_took = time.thread_time() - began
 
-    def _report(self, finding: Finding) -> None:
-        if self._info.report_finding is not None:
-            self._info.report_finding(finding)
-        url = self._info.settings.get("webhook")
-        if url and finding.severity != "info":
-            self._post(str(url), finding)
-
-    def _post(self, url: str, finding: Finding) -> None:
-        """The text for Slack and similar tools, and the finding as JSON for others."""
-        text = f"{self._info.id}: {finding.severity} {finding.slug}. {finding.summary}"
-        body = json.dumps({"text": text, "run": self._info.id, "finding": finding.to_dict()}).encode()
+    def _post(self, url: str, alert: Alert) -> None:
+        """The text for Slack and similar tools, and the incident as JSON for others."""
+        content = {"text": f"{self._info.id}: {alert.text}", "run": self._info.id, **alert.to_dict()}
+        body = json.dumps(encode_numbers(content)).encode()
         request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
         try:
             with urllib.request.urlopen(request, timeout=_WEBHOOK_SECS):
                 pass
         except (OSError, ValueError) as error:
-            warn_once("webhook", f"A finding could not be posted to the webhook: {error}. Training goes on.")
+            warn_once("webhook", f"An alert could not be posted to the webhook: {error}. Training goes on.")
 
     def _write(self, report: RunReport) -> None:
         path = Path(self._info.directory) / "findings.json"

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from pulseboard.core.finding import Finding, Severity
+from pulseboard.core.finding import Finding, Incident, Severity
 from pulseboard.core.plural import plural
 from pulseboard.record import lifecycle
 from pulseboard.record.environment import describe_git, describe_process
@@ -228,12 +228,18 @@ class ActiveRun(MediaCalls):
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings of live diagnosis so far. Reading this for the first time starts the diagnosis."""
+        """The findings of live diagnosis, as of its latest check. Reading this for the first time starts it."""
         self._start_diagnosis()
         return self._live_findings.findings()
 
+    @property
+    def incidents(self) -> list[Incident]:
+        """The incidents of live diagnosis: findings that belong to one problem, under one headline."""
+        self._start_diagnosis()
+        return self._live_findings.incidents()
+
     def on_finding(self, callback: OnFinding) -> None:
-        """Call `callback` with each finding, on another thread than this one."""
+        """Call `callback` with each new finding, and again if it becomes more severe, on another thread."""
         self._start_diagnosis()
         self._live_findings.on_finding(callback)
 
@@ -321,7 +327,7 @@ class ActiveRun(MediaCalls):
             tags=tuple(self.tags),
             notes=self.notes,
             settings=self.settings.by_name(),
-            report_finding=self._live_findings.add,
+            report_findings=self._live_findings.update,
         )
         return SinkRunner(id, info, strict=self.strict)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pulseboard.core.errors import PulseboardError
-from pulseboard.core.finding import Finding
+from pulseboard.core.finding import Finding, Incident
 from pulseboard.core.histogram import Histogram
 from pulseboard.record.setting import Setting
 
@@ -26,7 +26,8 @@ class RunInfo:
     tags: tuple[str, ...] = ()
     notes: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)  # by name: the general ones and those of sinks
-    report_finding: Callable[[Finding], None] | None = None  # for a sink that diagnoses the run
+    # For a sink that diagnoses the run: takes all findings and incidents of its latest check.
+    report_findings: Callable[[Sequence[Finding], Sequence[Incident]], None] | None = None
 
 
 class Sink:

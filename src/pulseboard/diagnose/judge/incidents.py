@@ -9,7 +9,7 @@ from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.guide import NoGuide, brings, guide
 
 # Hardware and speed problems are kept apart from model problems: often other people fix them.
-_MACHINE = frozenset(
+MACHINE = frozenset(
     "throughput-drop step-time-periodic data-stall memory-growth oom-risk run-stalled gpu-fault gpu-throttled"
     " gpu-underused sol-low rank-straggler steps-skipped".split()
 )
@@ -35,7 +35,7 @@ def incidents_of(
     findings stay in the incident as evidence.
     """
     alarms = [i for i, finding in enumerate(findings) if finding.severity != "info"]
-    groups = [[i for i in alarms if (findings[i].slug in _MACHINE) is machine] for machine in (False, True)]
+    groups = [[i for i in alarms if (findings[i].slug in MACHINE) is machine] for machine in (False, True)]
     found = [
         _incident(findings, sorted(group, key=lambda i: _order(findings, i)), case, causes, next_check)
         for group in groups
@@ -63,7 +63,7 @@ def _incident(
     grouped = [findings[i] for i in members]
     slugs = {finding.slug for finding in grouped}
     # Causes are ranked for the whole run; an incident gets those that explain one of its findings.
-    own = tuple(cause for cause in causes if slugs & set(cause.because)) or (() if slugs <= _MACHINE else tuple(causes))
+    own = tuple(cause for cause in causes if slugs & set(cause.because)) or (() if slugs <= MACHINE else tuple(causes))
     first = min(finding.first_step for finding in grouped)
     last = max(finding.last_step for finding in grouped)
     span = case.steps or (first, last)

@@ -38,10 +38,13 @@ def run_file_of(run: Run) -> RunFile:
     return find_run_file(directory) or find_run_file(layout.recorded_directory(directory)) or RunFile()
 
 
-def config_sources(run: Run, *, shared: Collection[str] = ()) -> tuple[list[ConfigSource], list[Note]]:
+def config_sources(
+    run: Run, *, shared: Collection[str] = (), files: bool = True
+) -> tuple[list[ConfigSource], list[Note]]:
     """The configurations of a run, and what is wrong with the files that hold them.
 
     Files in a `shared` directory, which holds the logs of several runs, are left out: they may describe any of them.
+    Without `files`, only what was logged as hyperparameters or configuration counts.
     """
     notes: list[Note] = []
     found: list[ConfigSource] = []
@@ -49,9 +52,9 @@ def config_sources(run: Run, *, shared: Collection[str] = ()) -> tuple[list[Conf
         logged = log.config() if isinstance(log, ParsedRun) or "hparams" in log.kinds() else {}
         where = os.path.basename(log.path) if isinstance(log, ParsedRun) else "the logged hparams"
         found.append(ConfigSource(where, logged, is_own=log.format in _SAME_PROGRAM))
-    for log in run.logs():
+    for log in run.logs() if files else ():
         found += _texts(log)
-    for path in _paths(run, shared):
+    for path in _paths(run, shared) if files else ():
         values, problems = read_config_file(path)
         notes += problems
         found.append(ConfigSource(os.path.basename(path), values, is_own=False))
