@@ -13,6 +13,12 @@ settings.register_profile(
 settings.register_profile("explore", parent=settings.get_profile("tests"), derandomize=False)
 settings.load_profile("tests")
 
+
+def pytest_collection_modifyitems(items):
+    """Start the files marked `long` first, so that no worker is left alone with one of them at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 # A shell that starts a command in the background makes it ignore Ctrl-C, and every process that the tests start would
 # inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -42,8 +42,8 @@ def measure(options: argparse.Namespace, quiet: Quiet) -> list[Part]:
         "charts": lambda: charts.charts([short, long], cache, quiet, rounds=3 if quick else 10 * repeat),
         "points": lambda: charts.by_points(logs, cache, lengths=lengths, rounds=rounds),
         "many runs": lambda: requests.many_runs(logs, cache, quick=quick, rounds=rounds),
-        "live runs": lambda: live.measure(WORK / "live", cache, runs=5 if quick else 100, secs=5.0 if quick else 60.0),
-        "load": lambda: requests.under_load(short, cache, secs=2.0 if quick else options.load_secs),
+        "live runs": lambda: live.measure(WORK / "live", cache, runs=5 if quick else 100, secs=2.0 if quick else 60.0),
+        "load": lambda: requests.under_load(short, cache, secs=0.5 if quick else options.load_secs),
     }
     return measure_selected(BENCHMARK, parts, options)
 

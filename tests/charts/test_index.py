@@ -142,7 +142,7 @@ def test_a_reused_inode_is_recognized_by_the_first_bytes_of_the_file(runs):
 def test_a_growing_file_is_written_again_once_enough_of_it_is_new(runs, cache, monkeypatch):
     monkeypatch.setattr(index_module, "_WRITE_AFTER_SECS", 0.01)
     found, index = read(runs)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while len(index_files(cache)) < 3 and time.monotonic() < deadline:
         time.sleep(0.02)
     index.save()

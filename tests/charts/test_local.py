@@ -27,7 +27,7 @@ def charts(tmp_path):
 
 
 def wait_until(condition):
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.01)
     return condition()

@@ -29,7 +29,7 @@ def first(findings, absent=(), **known):
     return causes[0].slug
 
 
-def test_every_cause_of_the_catalogue_is_known():
+def test_every_cause_of_the_catalog_is_known():
     assert sorted(all_causes()) == sorted(CAUSES)
 
 

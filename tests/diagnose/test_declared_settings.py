@@ -13,7 +13,7 @@ def found(slug, tapes, **config):
     return run_detectors(case_from_tapes(tapes, config=config), [all_detectors()[slug]]).findings
 
 
-def graves(slug, tapes, **config):
+def severe_tags(slug, tapes, **config):
     return [one.metric for one in found(slug, tapes, **config) if one.severity != "info"]
 
 
@@ -28,30 +28,30 @@ def shares(*weights, split="train"):
 
 
 @pytest.mark.parametrize(
-    ("applied", "configured", "told"),
+    ("applied", "configured", "expected"),
     [
         ((1, 1, 100), [1, 1, 1], ["train/loss/contribution_h2"]),
         ((1, 1, 0.2), [1, 1, 1], ["train/loss/contribution_h2"]),
         ((1, 1, 1), [1, 1, 1], []),
         ((1, 2, 4), [1, 2, 4], []),
-        ((10, 20, 40), [1, 2, 4], []),  # a factor that all share is no matter of balance
+        ((10, 20, 40), [1, 2, 4], []),  # a factor that all share does not change the balance
         ((1, 1, 1), [1, 2, 4], []),  # losses that are logged with their weights
     ],
 )
-def test_a_weight_that_is_applied_is_the_contribution_divided_by_the_loss(applied, configured, told):
-    assert graves("hierarchy-imbalance", LEVELS | shares(*applied), hierarchy_weights=configured) == told
+def test_a_weight_that_is_applied_is_the_contribution_divided_by_the_loss(applied, configured, expected):
+    assert severe_tags("hierarchy-imbalance", LEVELS | shares(*applied), hierarchy_weights=configured) == expected
 
 
 def test_weights_of_training_are_not_mixed_with_those_of_validation():
     wrong = LEVELS | shares(1, 1, 100) | shares(1, 1, 1, split="val")
     wrong |= {tag.replace("train", "val"): tape for tag, tape in LEVELS.items()}
-    assert graves("hierarchy-imbalance", wrong, hierarchy_weights=[1, 1, 1]) == ["train/loss/contribution_h2"]
+    assert severe_tags("hierarchy-imbalance", wrong, hierarchy_weights=[1, 1, 1]) == ["train/loss/contribution_h2"]
 
 
 def test_a_level_with_nothing_to_predict_is_not_a_matter_of_weights_and_one_left_out_is():
     tapes = LEVELS | shares(1, 1, 0)
-    assert graves("hierarchy-imbalance", tapes, hierarchy_weights=[1, 1, 1]) == ["train/loss/contribution_h2"]
-    assert graves("hierarchy-imbalance", tapes | {"train/loss/h2": "0x60"}, hierarchy_weights=[1, 1, 1]) == []
+    assert severe_tags("hierarchy-imbalance", tapes, hierarchy_weights=[1, 1, 1]) == ["train/loss/contribution_h2"]
+    assert severe_tags("hierarchy-imbalance", tapes | {"train/loss/h2": "0x60"}, hierarchy_weights=[1, 1, 1]) == []
 
 
 # ---- what a diffusion model predicts
@@ -65,7 +65,7 @@ FALLING, RISING = bands(0.4, 0.2, 0.1, 0.05, 0.01), bands(0.01, 0.05, 0.1, 0.2, 
 
 
 @pytest.mark.parametrize(
-    ("tapes", "config", "told"),
+    ("tapes", "config", "expected"),
     [
         (RISING, {"prediction_type": "epsilon"}, ["eval/val/loss_quantile_0.9"]),
         (RISING, {"model": {"objective": "pred_noise"}}, ["eval/val/loss_quantile_0.9"]),
@@ -77,8 +77,8 @@ FALLING, RISING = bands(0.4, 0.2, 0.1, 0.05, 0.01), bands(0.01, 0.05, 0.1, 0.2, 
         (bands(0.5, 0.2, 0.1, 0.3, 0.6), {"prediction_type": "epsilon"}, []),
     ],
 )
-def test_bands_in_the_order_of_another_target_than_the_declared_one_are_told(tapes, config, told):
-    assert graves("quantile-stuck", tapes, **config) == told
+def test_bands_in_the_order_of_another_target_than_the_declared_one_are_reported(tapes, config, expected):
+    assert severe_tags("quantile-stuck", tapes, **config) == expected
 
 
 # ---- a sum in the place of a mean
@@ -94,8 +94,8 @@ def test_bands_in_the_order_of_another_target_than_the_declared_one_are_told(tap
     ],
 )
 def test_a_training_loss_many_times_that_of_validation_from_the_first_step_on_is_a_sum(train, val, fires):
-    told = found("initial-loss-off", {"train/loss": train, "val/loss": val})
-    assert bool(told) == fires
+    expected = found("initial-loss-off", {"train/loss": train, "val/loss": val})
+    assert bool(expected) == fires
 
 
 def test_without_an_early_evaluation_the_first_loss_is_not_checked():
@@ -118,8 +118,8 @@ def test_a_training_loss_that_ends_long_before_validation_is_not_compared_with_i
 def test_slow_steps_are_found_though_the_machine_is_busy_for_a_while():
     calm, busy = "(40x19~10% 440)", "(300x19~40% 740)"
     tag = "train/performance/step_time_ms"
-    assert graves("step-time-periodic", {tag: f"{calm}x12 {busy}x4 {calm}x4"}) == [tag]
-    assert graves("step-time-periodic", {tag: "40x240~10% 300x80~40% 40x80~10%"}) == []
+    assert severe_tags("step-time-periodic", {tag: f"{calm}x12 {busy}x4 {calm}x4"}) == [tag]
+    assert severe_tags("step-time-periodic", {tag: "40x240~10% 300x80~40% 40x80~10%"}) == []
 
 
 # ---- validation sets
@@ -127,7 +127,7 @@ def test_slow_steps_are_found_though_the_machine_is_busy_for_a_while():
 
 def test_one_validation_set_that_is_easier_says_nothing_of_the_training():
     train, below, level = "3.0-0.004x400~0.03", "@20 2.5-0.08x20~0.01", "@20 3.0-0.08x20~0.01"
-    assert graves("val-below-train", {"train/loss": train, "val/loss": below}, dropout=0.0) == ["val/loss"]
+    assert severe_tags("val-below-train", {"train/loss": train, "val/loss": below}, dropout=0.0) == ["val/loss"]
     sets = {"train/loss": train, "eval/easy/loss": below, "eval/usual/loss": level}
     assert found("val-below-train", sets, dropout=0.0) == []
 
@@ -136,21 +136,21 @@ def test_one_validation_set_that_is_easier_says_nothing_of_the_training():
 
 
 @pytest.mark.parametrize(
-    ("loss", "config", "told"),
+    ("loss", "config", "expected"),
     [
         ("2.5>0.5x300~5% 2.6>1.3x200~5%", {}, ["train/loss"]),
         ("2.5>0.5x300~5% 2.6>1.3x200~5%", {"declared_changes": [{"step": 300, "what": "a new head"}]}, []),
         ("2.5>0.5x300~5% 0.5>2.6x200~5%", {"declared_changes": [{"step": 300, "what": "a new head"}]}, ["train/loss"]),
     ],
 )
-def test_a_phase_that_was_declared_is_measured_by_itself(loss, config, told):
-    assert graves("loss-diverged", {"train/loss": loss}, **config) == told
+def test_a_phase_that_was_declared_is_measured_by_itself(loss, config, expected):
+    assert severe_tags("loss-diverged", {"train/loss": loss}, **config) == expected
 
 
-@pytest.mark.parametrize(("declared", "told"), [([], ["train/loss"]), ([{"step": 262, "what": "a new head"}], [])])
-def test_a_change_between_the_beginning_of_a_rise_and_its_peak_explains_it(declared, told):
+@pytest.mark.parametrize(("declared", "expected"), [([], ["train/loss"]), ([{"step": 262, "what": "a new head"}], [])])
+def test_a_change_between_the_beginning_of_a_rise_and_its_peak_explains_it(declared, expected):
     loss = "2.5>0.5x250~5% 0.5+0.1x20~5% 2.6>0.5x230~5%"
-    assert graves("loss-spike", {"train/loss": loss}, declared_changes=declared) == told
+    assert severe_tags("loss-spike", {"train/loss": loss}, declared_changes=declared) == expected
 
 
 # ---- noise

@@ -70,8 +70,8 @@ def test_no_detector_fails_whatever_is_logged(case, curves, configured, restarts
         one = case(curves, config=CONFIG if configured else {}, restarts=restarts, now=1e9)
         seen = run_detectors(one)
     assert [n for n in seen.not_checked if n.because.startswith(FAILED)] == []
-    told = {finding.slug for finding in seen.findings}
-    assert told | seen.absent | {n.slug for n in seen.not_checked} == set(all_detectors())
+    found = {finding.slug for finding in seen.findings}
+    assert found | seen.absent | {n.slug for n in seen.not_checked} == set(all_detectors())
     for finding in seen.findings:
         assert finding.first_step <= finding.last_step
         assert finding.summary.endswith((".", "…"))
@@ -106,7 +106,7 @@ def test_every_detector_reads_roles_that_exist():
             assert set(wanted.split("|")) <= {*BY_NAME, "histograms", "ranks", "any"}, one.id
 
 
-def test_a_failing_detector_is_told_and_costs_no_other(case, falling, monkeypatch):
+def test_a_failing_detector_is_reported_and_costs_no_other(case, falling, monkeypatch):
     from pulseboard.diagnose import detector
 
     def broken(_case):

@@ -1,4 +1,4 @@
-"""Runs beside earlier ones of the same task: where a curve leaves their band, and where it stays in it."""
+"""Runs compared with earlier ones of the same task: where a curve leaves their band, and where it stays in it."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def earlier(*tapes, tag="train/loss", **config):
     return Earlier(cases)
 
 
-def told(slug, tapes, before, **config):
+def found(slug, tapes, before, **config):
     case = case_from_tapes(tapes, config=config)
     case.path, case.earlier = "new", before
     seen = run_detectors(case, [all_detectors()[slug]])
@@ -41,11 +41,11 @@ def told(slug, tapes, before, **config):
     ],
 )
 def test_a_loss_above_the_band_to_the_end_is_a_warning(loss, said):
-    assert told("out-of-expected-range", {"train/loss": loss}, earlier(*GOOD)) == said
+    assert found("out-of-expected-range", {"train/loss": loss}, earlier(*GOOD)) == said
 
 
-def test_fewer_than_three_runs_are_no_band():
-    assert told("out-of-expected-range", {"train/loss": "4.5>3x400~2%"}, earlier(*GOOD[:2])) == []
+def test_fewer_than_three_runs_make_no_band():
+    assert found("out-of-expected-range", {"train/loss": "4.5>3x400~2%"}, earlier(*GOOD[:2])) == []
 
 
 def test_a_run_is_not_held_against_itself():
@@ -59,8 +59,8 @@ def test_a_run_is_not_held_against_itself():
 def test_runs_are_laid_side_by_side_by_samples_where_their_batches_are_known():
     """Half the batch takes twice the steps: by samples the two are alike, by steps the new one lags behind."""
     slow = {"train/loss": "4.5>1.5x800~2%"}
-    assert told("out-of-expected-range", slow, earlier(*GOOD, batch_size=64), batch_size=32) == []
-    assert told("out-of-expected-range", slow, earlier(*GOOD)) != []
+    assert found("out-of-expected-range", slow, earlier(*GOOD, batch_size=64), batch_size=32) == []
+    assert found("out-of-expected-range", slow, earlier(*GOOD)) != []
 
 
 def test_gradients_a_whole_number_of_times_as_large_are_a_sum():
@@ -68,25 +68,25 @@ def test_gradients_a_whole_number_of_times_as_large_are_a_sum():
     before = earlier(*good, tag="train/grad_norm")
     for norm, said in ((8, [("warning", "train/grad_norm")]), (1.01, []), (2.5, [])):
         tapes = {"train/loss": GOOD[0], "train/grad_norm": f"{norm}x400~5%"}
-        assert told("gradient-scale-off", tapes, before, optimizer="sgd") == said
+        assert found("gradient-scale-off", tapes, before, optimizer="sgd") == said
 
 
-def test_updates_three_times_as_large_are_told_below_the_usual_limit():
+def test_updates_three_times_as_large_are_found_below_the_usual_limit():
     before = earlier(*[f"{level}x400~5%" for level in (1e-3, 1.02e-3, 0.98e-3)], tag="train/update_ratio")
     for ratio, said in ((6e-3, [("warning", "train/update_ratio")]), (2e-3, []), (1e-3, [])):
         tapes = {"train/loss": GOOD[0], "train/update_ratio": f"{ratio}x400~5%"}
-        assert told("update-too-large", tapes, before) == said
+        assert found("update-too-large", tapes, before) == said
 
 
 def test_a_plateau_above_earlier_runs_is_a_warning():
     high, low = {"train/loss": "4.5>2.0x80~1% 2.0x320~1%"}, {"train/loss": "4.5>1.5x80~1% 1.5x320~1%"}
     before = earlier(*[f"4.5>{floor}x80~1% {floor}x320~1%" for floor in (1.5, 1.51, 1.49)])
-    assert told("loss-plateau", high, before) == [("warning", "train/loss")]
-    assert told("loss-plateau", low, before) == [("info", "train/loss")]
+    assert found("loss-plateau", high, before) == [("warning", "train/loss")]
+    assert found("loss-plateau", low, before) == [("info", "train/loss")]
 
 
 def test_without_earlier_runs_nothing_is_held_against_any():
-    assert told("out-of-expected-range", {"train/loss": "4.5>3x400~2%"}, None) == []
+    assert found("out-of-expected-range", {"train/loss": "4.5>3x400~2%"}, None) == []
 
 
 @given(st.integers(0, 10_000), st.integers(3, 8))
@@ -122,7 +122,7 @@ def test_earlier_runs_are_named_by_their_paths(tmp_path):
     found = pb.diagnose(tmp_path / "new", against=tmp_path / "good")
     slugs = {report.run: [f.slug for f in report.findings if f.severity != "info"] for report in found}
     assert slugs == {"alike": [], "worse": ["out-of-expected-range"]}
-    # Each of the good ones beside the others of them.
+    # Each of the good ones compared with the others.
     assert pb.diagnose(tmp_path / "good", against=[tmp_path / "good"]).status in ("ok", "info")
     with pytest.raises(PulseboardError, match="comparing needs 3"):
         pb.diagnose(tmp_path / "new", against=tmp_path / "new")

@@ -88,7 +88,7 @@ def test_the_number_of_choices_follows_from_the_first_loss_and_accuracy(case):
     assert choices(case({"train/loss": loss, "train/accuracy": accuracy}, config={"num_classes": 7})).value == 7
 
 
-def test_an_accuracy_that_never_rose_is_told_from_one_that_is_good_already(case):
+def test_an_accuracy_that_never_rose_is_distinguished_from_one_that_is_good_already(case):
     made = case({"val/accuracy": [0.5, 0.51, 0.49, 0.5, 0.5, 0.51]})
     assert never_improved(made.tracks["val/accuracy"], evaluations=5) == pytest.approx(0.5)
     for values in (

@@ -1,4 +1,4 @@
-"""What follows from another finding is told as info, and what came before it is not."""
+"""What follows from another finding becomes info, and what came before it is not."""
 
 from pulseboard.core.finding import Finding
 from pulseboard.diagnose.judge.followers import followers_below
@@ -8,7 +8,7 @@ def finding(slug, severity, first, *, metric="train/loss"):
     return Finding(slug, severity, metric, first, 1000, f"{slug} is there.")
 
 
-def told(case, *findings):
+def severities(case, *findings):
     return {f.slug: f.severity for f in followers_below(findings, case)}
 
 
@@ -27,19 +27,22 @@ def test_what_a_collapse_brings_is_info_and_says_so(case):
 def test_what_was_there_well_before_stands(case):
     case = case({"train/loss": [1.0] * 1001})
     before = finding("gradient-exploding", "critical", 300)
-    assert told(case, before, finding("representation-collapse", "critical", 500))["gradient-exploding"] == "critical"
+    assert (
+        severities(case, before, finding("representation-collapse", "critical", 500))["gradient-exploding"]
+        == "critical"
+    )
 
 
 def test_a_state_of_the_whole_run_follows_from_a_later_episode(case):
     case = case({"train/loss": [1.0] * 1001})
     state = finding("prediction-poor", "warning", 0)
-    assert told(case, state, finding("representation-collapse", "critical", 500))["prediction-poor"] == "info"
+    assert severities(case, state, finding("representation-collapse", "critical", 500))["prediction-poor"] == "info"
 
 
 def test_what_is_only_info_brings_nothing(case):
     case = case({"train/loss": [1.0] * 1001})
     state = finding("prediction-poor", "warning", 0)
-    assert told(case, state, finding("representation-collapse", "info", 500))["prediction-poor"] == "warning"
+    assert severities(case, state, finding("representation-collapse", "info", 500))["prediction-poor"] == "warning"
 
 
 def test_some_bring_others_in_one_metric_only(case):
@@ -47,5 +50,5 @@ def test_some_bring_others_in_one_metric_only(case):
     large = finding("update-too-large", "warning", 10)
     kept = finding("gradient-scale-off", "warning", 0, metric="train/gradient_flow/left_over")
     clipped = finding("gradient-scale-off", "warning", 0, metric="train/grad_norm")
-    assert told(case, large, kept)["update-too-large"] == "info"
-    assert told(case, large, clipped)["update-too-large"] == "warning"
+    assert severities(case, large, kept)["update-too-large"] == "info"
+    assert severities(case, large, clipped)["update-too-large"] == "warning"

@@ -17,7 +17,7 @@ from pulseboard.diagnose.tape import case_of_guide
 
 ROOT = Path(__file__).parents[2]
 SLUGS = guide_slugs()
-FRONT = {"id", "level", "causes", "fires", "quiet", "beside", "brings", "limits"}
+FRONT = {"id", "level", "causes", "fires", "quiet", "also", "brings", "limits"}
 FOR_CASES = {"config", "ranks", "histograms", "restarts", "silence_secs", "profile"}
 OPTIONAL = ("References",)
 
@@ -150,21 +150,21 @@ def test_a_page_states_the_limits_of_its_detector(slug):
 
 
 @pytest.mark.parametrize("slug", SLUGS)
-def test_the_firing_tape_is_found_no_graver_than_the_page_says(slug):
+def test_the_firing_tape_is_found_no_more_severe_than_the_page_says(slug):
     page = guide(slug)
     seen = sight(case_of_guide(page.front, "fires"), slug)
     assert not seen.not_checked
     assert [finding.slug for finding in seen.findings], "nothing was found"
     assert all(finding.slug == slug for finding in seen.findings)
-    gravest = max(SEVERITIES.index(finding.severity) for finding in seen.findings)
-    assert gravest <= SEVERITIES.index(page.front["level"])
+    worst = max(SEVERITIES.index(finding.severity) for finding in seen.findings)
+    assert worst <= SEVERITIES.index(page.front["level"])
 
 
 @pytest.mark.parametrize("slug", SLUGS)
 def test_nothing_else_is_found_in_the_firing_tape_but_what_the_page_names(slug):
     front = guide(slug).front
     found = {finding.slug for finding in run_detectors(case_of_guide(front, "fires")).findings}
-    assert found <= {slug, *front.get("beside", ())}
+    assert found <= {slug, *front.get("also", ())}
 
 
 @pytest.mark.parametrize("slug", SLUGS)
@@ -209,4 +209,6 @@ def test_no_two_pages_say_the_same_sentence_about_what_they_see():
 
 def test_the_index_of_findings_is_up_to_date():
     written = (ROOT / "docs" / "reference" / "findings.md").read_text(encoding="utf-8")
-    assert written == index_text(), "make it anew: python -m pulseboard.diagnose.index > docs/reference/findings.md"
+    assert written == index_text(), (
+        "generate it again: python -m pulseboard.diagnose.index > docs/reference/findings.md"
+    )

@@ -54,7 +54,7 @@ def test_layers_a_thousand_times_apart_are_out_of_balance(case):
     assert found(case, "gradient-imbalance", layers(1e-2)) == []
 
 
-def test_a_bell_that_comes_apart_is_told(case):
+def test_a_bell_that_comes_apart_is_found(case):
     apart = np.concatenate([bell(0.2) - 2, bell(0.2) + 2])
     coming = {"Parameters/a": [histogram(bell(), 0), histogram(apart, 10), histogram(apart, 20)]}
     assert [f.severity for f in found(case, "out-of-expected-range", coming)] == ["info"]

@@ -57,7 +57,7 @@ def test_a_broken_short_run_is_still_broken(case):
     assert report.status == "critical"
 
 
-def test_a_report_without_judgement_is_unknown_unless_something_is_wrong():
+def test_a_report_without_judgment_is_unknown_unless_something_is_wrong():
     empty = RunReport("a", "a", None, "general", {}, judged=False)
     assert empty.status == "unknown"
     assert empty.to_dict()["status"] == "unknown"

@@ -5,6 +5,8 @@ import pytest
 
 from pulseboard.diagnose.detector import all_detectors, run_detectors
 
+pytestmark = pytest.mark.long
+
 # Together at most this share of simulated healthy runs may be flagged.
 MOST_FLAGGED = 0.02
 RUNS = 150

@@ -46,7 +46,7 @@ def test_an_approach_covers_most_of_its_way_in_its_first_fifth():
     assert course[-1] == pytest.approx(1.5, abs=0.03)
 
 
-def test_what_is_no_number_may_be_played():
+def test_a_value_that_is_not_a_number_may_be_played():
     course = values("1 nanx2 inf -inf")
     assert math.isnan(course[1])
     assert math.isnan(course[2])
@@ -82,7 +82,7 @@ def test_noise_may_be_a_share_of_the_value():
 
 
 @pytest.mark.parametrize("text", ["2.0x", "x3", "2.0/3x4", "(1x2", "1x2)x3", "1x2)", "one", "@x", "2.0-0.01x60~"])
-def test_what_is_no_tape_is_said_to_be_none(text):
+def test_text_that_is_not_a_tape_is_refused(text):
     with pytest.raises(BadTape, match="tape"):
         values(text)
 

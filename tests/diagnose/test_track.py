@@ -71,7 +71,7 @@ def test_means_of_blocks_are_means_of_their_points():
     np.testing.assert_allclose(track.points().values, values.reshape(-1, 2).mean(axis=1))
 
 
-def test_rows_of_points_that_are_no_numbers_are_counted_across_appends():
+def test_rows_of_points_that_are_not_numbers_are_counted_across_appends():
     track = Track("x")
     track.append(np.arange(3), np.zeros(3), np.array([1.0, np.nan, np.inf]))
     track.append(np.arange(3, 6), np.zeros(3), np.array([np.nan, 2.0, np.nan]))

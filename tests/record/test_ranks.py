@@ -12,6 +12,8 @@ from pulseboard.record.active_run import ActiveRun
 from pulseboard.record.rank import Rank, current_rank
 from pulseboard.record.settings import Settings
 
+pytestmark = pytest.mark.long
+
 
 def test_the_rank_comes_from_the_launcher():
     assert current_rank({}) == Rank(0, 1, 0)

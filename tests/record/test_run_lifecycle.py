@@ -147,7 +147,7 @@ def run_script(tmp_path, ending, **named):
         [sys.executable, "-c", SCRIPT + ending, str(tmp_path / "runs")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         **named,
     )
 
@@ -171,7 +171,7 @@ def test_a_job_that_handles_sigterm_itself_keeps_doing_so(tmp_path):
     script = "import os, signal\nsignal.signal(signal.SIGTERM, lambda *a: print('mine'))\n" + SCRIPT
     script += "os.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(0.1)\n"
     done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "runs")], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", script, str(tmp_path / "runs")], capture_output=True, text=True, timeout=300
     )
     assert (done.returncode, done.stdout) == (0, "mine\n")
 

@@ -49,9 +49,9 @@ def test_the_heartbeat_is_updated(tmp_path, monkeypatch):
     monkeypatch.setattr(active_run, "_HEARTBEAT_SECS", 0.0)
     with begin(tmp_path) as run:
         first = json.loads((run.directory / "run.json").read_text())["heartbeat"]
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 120
         while json.loads((run.directory / "run.json").read_text())["heartbeat"] == first:
-            assert time.monotonic() < deadline, "no heartbeat within 10 s"
+            assert time.monotonic() < deadline, "no heartbeat within 120 s"
             time.sleep(0.05)
 
 
@@ -61,9 +61,9 @@ def test_the_heartbeat_is_updated(tmp_path, monkeypatch):
 def test_telemetry_is_logged_under_its_documented_tags(tmp_path):
     with begin(tmp_path, settings={"telemetry_secs": 0.05}) as run:
         run.log({"x": 1.0}, step=7)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while "memory/ram_main_process_gb" not in read(tmp_path).tags():
-            assert time.monotonic() < deadline, "no telemetry within 20 s"
+            assert time.monotonic() < deadline, "no telemetry within 120 s"
             time.sleep(0.05)
     series = read(tmp_path).series("memory/ram_main_process_gb")
     assert 0 < series.values[-1] < 100

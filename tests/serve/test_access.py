@@ -301,7 +301,7 @@ def test_with_a_certificate_the_server_uses_tls(serve, logs, tmp_path):
     trust = ssl.create_default_context(cafile=str(certificate))
     opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=trust), urllib.request.ProxyHandler({}))
     request = urllib.request.Request(server.url + "api/status", headers={"authorization": f"Bearer {FULL}"})
-    with opener.open(request, timeout=10) as response:
+    with opener.open(request, timeout=120) as response:
         assert response.status == 200
     connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=trust)
     connection.request("GET", f"/?token={FULL}")

@@ -27,7 +27,7 @@ def test_runs_get_a_status_and_a_report(serve, tmp_path):
     write_diverging_run(tmp_path / "logs" / "broken")
     server = serve(tmp_path / "logs")
     assert server.api("status").json["findings"] is True
-    wait_for(lambda: server.api("diagnosis").json["pending"] == [], secs=60)
+    wait_for(lambda: server.api("diagnosis").json["pending"] == [])
     report = server.api("diagnosis?run=broken").json
     assert report["schema"] == 2
     (run,) = report["runs"]
@@ -45,7 +45,7 @@ def test_runs_get_a_status_and_a_report(serve, tmp_path):
 def test_a_run_with_too_little_to_judge_is_not_healthy(serve, tmp_path):
     write_run(tmp_path / "logs" / "short", (0, 2.0), (1, 1.9), tag="zzzz")
     server = serve(tmp_path / "logs")
-    wait_for(lambda: server.api("diagnosis").json["pending"] == [], secs=60)
+    wait_for(lambda: server.api("diagnosis").json["pending"] == [])
     assert server.api("runs").json["runs"][0]["status"] == "unknown"
     report = server.api("diagnosis").json
     assert [run["status"] for run in report["runs"]] == ["unknown"]
@@ -57,7 +57,7 @@ def test_a_client_that_reconnects_gets_the_findings_it_missed(serve, tmp_path):
 
     write_diverging_run(tmp_path / "logs" / "broken")
     server = serve(tmp_path / "logs")
-    wait_for(lambda: server.api("diagnosis").json["pending"] == [], secs=60)
+    wait_for(lambda: server.api("diagnosis").json["pending"] == [])
     connection = http.client.HTTPConnection("127.0.0.1", server.port)
     connection.request("GET", "/api/stream?since=1")
     response = connection.getresponse()

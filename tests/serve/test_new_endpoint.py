@@ -18,7 +18,7 @@ routes.__path__.append(sys.argv[1])
 
 def fetch(url):
     try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=20) as response:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=120) as response:
             return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)
@@ -44,7 +44,7 @@ def test_the_example_in_the_documentation_is_served_validated_and_documented(tmp
         [sys.executable, "-c", SERVE, str(tmp_path / "more"), str(tmp_path / "runs")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     (status, body), (refused, error), (_, document) = json.loads(done.stdout)

@@ -14,6 +14,8 @@ from reference import accumulate
 
 import pulseboard as pb
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 TRAINER = str(ROOT / "trainers" / "gpt.py")

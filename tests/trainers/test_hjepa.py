@@ -5,6 +5,8 @@ import pytest
 import torch
 from trained import assert_golden_losses, train, values
 
+pytestmark = pytest.mark.long
+
 SMALL = (
     "--train-images 256 --size 32 --patch 4 --dim 16 --depth 1 --heads 2 --predictor-dim 16 --batch-size 16 "
     "--eval-every 15 --log-every 2"

@@ -16,7 +16,7 @@ TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS))
 
 from playwright.sync_api import sync_playwright  # noqa: E402
-from servers import a_server, wait_for  # noqa: E402
+from servers import a_server  # noqa: E402
 from web.conftest import FLAGS, chromium_path  # noqa: E402
 from web.every_tab import TABS  # noqa: E402
 from web.page_logs import write_gallery, write_watched  # noqa: E402
@@ -38,7 +38,7 @@ def main() -> None:
             a_server(logs, Path(scratch)) as server,
             a_server(Path(scratch) / "watched", Path(scratch) / "home") as watched,
         ):
-            wait_for(lambda: not server.api("diagnosis").json["pending"], secs=60)
+            server.wait_until_diagnosed()
             for theme in ("light", "dark"):
                 for size, (width, height) in SIZES.items():
                     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)

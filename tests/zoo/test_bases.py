@@ -14,6 +14,8 @@ from zoo.foreign.truth import KINDS
 
 import pulseboard as pb
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 BASES = all_bases()
 NAMES = sorted(BASES)

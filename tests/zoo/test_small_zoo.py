@@ -6,6 +6,8 @@ from zoo.fault import all_faults
 from zoo.plan import HEALTHY, MORE_DECOY_SEEDS, MORE_HEALTHY_SEEDS, PlannedTraining, planned_trainings
 from zoo.score import judge, score
 
+pytestmark = pytest.mark.long
+
 SMALL = [
     PlannedTraining("gpt", HEALTHY, 0),
     PlannedTraining("classifier", HEALTHY, 0),

@@ -29,7 +29,7 @@ _KEYS = (
     "name",
     "title",
     "extends",
-    "recognised_by",
+    "recognized_by",
     "limits",
     "severities",
     "metric",
@@ -142,7 +142,7 @@ class Profile:
 
     name: str
     title: str = ""
-    recognised_by: tuple[str, ...] = ()  # tags that only this system logs
+    recognized_by: tuple[str, ...] = ()  # tags that only this system logs
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     severities: Mapping[str, Severity | Literal["off"]] = field(default_factory=dict)  # slug -> its highest severity
     metrics: tuple[ProfileMetric, ...] = ()
@@ -196,8 +196,8 @@ def choose_profile(tags: Iterable[str]) -> Profile:
     best, most = load_profile(GENERAL), 0
     for name in shipped():
         profile = load_profile(name)
-        known = sum(any(_pattern(sign).fullmatch(tag) for tag in tags) for sign in profile.recognised_by)
-        if known > most and known >= min(2, len(profile.recognised_by)):
+        known = sum(any(_pattern(sign).fullmatch(tag) for tag in tags) for sign in profile.recognized_by)
+        if known > most and known >= min(2, len(profile.recognized_by)):
             best, most = profile, known
     return best
 
@@ -244,7 +244,7 @@ def _from_text(text: str, *, where: str) -> Profile:
         return Profile(
             name=str(table.get("name") or Path(where).stem),
             title=str(table.get("title", "")),
-            recognised_by=tuple(table.get("recognised_by", ())),
+            recognized_by=tuple(table.get("recognized_by", ())),
             limits=limits,
             severities={**below.severities, **table.get("severities", {})},
             metrics=(*(_metric(m, where) for m in table.get("metric", ())), *below.metrics),

@@ -61,7 +61,7 @@ def followed(monkeypatch):
     thread.start()
     yield runs, store
     stop.set()
-    thread.join(20)
+    thread.join(120)
     assert not thread.is_alive()
 
 
@@ -102,7 +102,7 @@ def test_growth_on_a_real_server_is_seen(bucket):
     bucket.proxy.down = False
     wait_for(lambda: len(values(runs["a"])) == 60)
     stop.set()
-    thread.join(20)
+    thread.join(120)
 
 
 def test_a_directory_that_does_not_exist_yet_is_waited_for(monkeypatch):
@@ -116,4 +116,4 @@ def test_a_directory_that_does_not_exist_yet_is_waited_for(monkeypatch):
     store.files["a/events.out.tfevents.1"] = events(1)
     wait_for(lambda: list(runs) == ["a"])
     stop.set()
-    thread.join(20)
+    thread.join(120)

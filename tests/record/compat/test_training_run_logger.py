@@ -264,7 +264,7 @@ log.log_eval(3, 0.5, 10, 10, 2.0)
 
 
 def test_a_forked_child_logs_to_its_own_file_and_an_exit_leaves_a_tidy_file(path: Path) -> None:
-    subprocess.run([sys.executable, "-c", PROCESS, str(path)], check=True, capture_output=True, timeout=60)
+    subprocess.run([sys.executable, "-c", PROCESS, str(path)], check=True, capture_output=True, timeout=300)
     assert [record["step"] for record in read(path)] == [1, 3]
     (other,) = [name for name in os.listdir(path.parent) if name != path.name]
     assert [record["step"] for record in read(path.with_name(other))] == [2]

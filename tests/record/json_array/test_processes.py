@@ -65,7 +65,7 @@ os._exit(0)
 
 def test_a_child_that_outlives_its_parent_does_not_hold_the_file(path: Path) -> None:
     """A data loader's worker may: the resumed run goes on with the same file."""
-    subprocess.run([sys.executable, "-c", ORPHAN, str(path)], timeout=60, check=True)
+    subprocess.run([sys.executable, "-c", ORPHAN, str(path)], timeout=300, check=True)
     file = JsonFile(path, strict=True)
     file.append(line(1))
     file.close()

@@ -217,14 +217,14 @@ def tensorboard(logdir):
         server.wait()
 
 
-def ask(url, body=None, *, until, limit_secs=60):
+def ask(url, body=None, *, until, limit_secs=300):
     """What the server answers, once `until` holds for it: it loads in the background."""
     deadline = time.monotonic() + limit_secs
     while True:
         try:
             data = json.dumps(body).encode() if body is not None else None
             headers = {"Content-Type": "application/json"} if data else {}
-            with urllib.request.urlopen(urllib.request.Request(url, data=data, headers=headers), timeout=10) as answer:
+            with urllib.request.urlopen(urllib.request.Request(url, data=data, headers=headers), timeout=120) as answer:
                 got = json.loads(answer.read())
             if until(got):
                 return got

@@ -65,6 +65,6 @@ def test_the_dashboard_follows_a_bucket(bucket, tmp_path):  # noqa: F811
         wait_for(lambda: len(server.api("runs").json["runs"]) == 2)
     finally:
         server.process.terminate()
-        _, messages = server.process.communicate(timeout=30)
+        _, messages = server.process.communicate(timeout=300)
     assert "2 requests, 1 listing" in messages
     assert f"read from {url}" in messages

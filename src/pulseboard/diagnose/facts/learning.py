@@ -13,7 +13,7 @@ from pulseboard.diagnose.stats.course import LEAST_POINTS, course
 from pulseboard.diagnose.stats.trend import trend
 from pulseboard.diagnose.track import Points
 
-# A fall below this share of the start is no fall.
+# A fall below this share of the start does not count.
 _NO_FALL = 0.02
 _CLEAR_FALL = 0.05
 _SURE = 4.0

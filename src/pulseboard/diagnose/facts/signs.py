@@ -34,7 +34,7 @@ def _lr_tiny(case: Case) -> bool | None:
 
 
 def _slow_fall(case: Case) -> bool | None:
-    """The loss falls surely and steadily, and by next to nothing."""
+    """The loss falls clearly and steadily, but hardly at all."""
     curve, found = objective(case).value, loss_course(case).value
     if curve is None or found is None or found.points < 10:
         return None

@@ -98,11 +98,11 @@ def _low_precision(case: Case) -> bool | None:
 
 
 def _begins(case: Case, findings: Sequence[Finding]) -> str:
-    grave = [f for f in findings if f.severity != "info"] or list(findings)
+    severe = [f for f in findings if f.severity != "info"] or list(findings)
     span = case.steps
-    if not grave or span is None or span[1] <= span[0]:
+    if not severe or span is None or span[1] <= span[0]:
         return "start"
-    first = min(finding.first_step for finding in grave)
+    first = min(finding.first_step for finding in severe)
     return "middle" if (first - span[0]) / (span[1] - span[0]) > 0.3 else "start"
 
 

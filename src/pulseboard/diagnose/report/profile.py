@@ -18,9 +18,9 @@ def profile_text(profile: Profile) -> str:
 def _lines(profile: Profile) -> Iterator[str]:
     yield f"# {profile.title or profile.name}\n"
     yield f"The profile `{profile.name}`."
-    if profile.recognised_by:
-        where = "this is" if len(profile.recognised_by) == 1 else "two of these are"
-        yield f"Selected automatically if {where} logged: {', '.join(f'`{tag}`' for tag in profile.recognised_by)}"
+    if profile.recognized_by:
+        where = "this is" if len(profile.recognized_by) == 1 else "two of these are"
+        yield f"Selected automatically if {where} logged: {', '.join(f'`{tag}`' for tag in profile.recognized_by)}"
     own = _own_limits(profile)
     if profile.metrics:
         yield "\n## Metrics\n"

@@ -1,4 +1,4 @@
-"""A reading: which tag of a run has which role, how surely, and what was not read."""
+"""A reading: which tag of a run has which role, how certainly, and what was not read."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ ROLES: tuple[Role, ...] = (
     ),
     Role(
         "update.ratio",
-        "size of an update beside the size of the parameters",
+        "size of an update relative to the size of the parameters",
         "pb.watch(model, optimizer)",
         matches(r"\bupdate( to)?( weight| param\w*)? ratio\b|\bupdate ratio\b"),
     ),

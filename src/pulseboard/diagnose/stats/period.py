@@ -15,7 +15,7 @@ class Period:
 
     steps: float
     strength: float  # the spectrum peak relative to the median around it
-    swing: float  # from crest to trough, about
+    swing: float  # from the lowest to the highest point, about
     share: float  # of the variance that the period explains
 
 

@@ -71,11 +71,11 @@ def _inflation(residuals: Floats, *, rise: float) -> float:
 
     Only as far as residuals matter compared with the rise: those of a clean curve are correlated too.
     """
-    centred = residuals - residuals.mean()
-    squares = float((centred**2).sum())
+    centered = residuals - residuals.mean()
+    squares = float((centered**2).sum())
     if squares <= 0:
         return 1.0
-    phi = min(0.95, max(0.0, float((centred[1:] * centred[:-1]).sum()) / squares))
+    phi = min(0.95, max(0.0, float((centered[1:] * centered[:-1]).sum()) / squares))
     left = squares / len(residuals)
     share = left / (left + rise**2 / 12)
     return 1 + share * ((1 + phi) / (1 - phi) - 1)

@@ -162,7 +162,7 @@ def _severity(case: Case, found: Course) -> Severity:
         wide = gap is not None and gap >= case.limit(SLUG, "gap") and share >= case.limit(SLUG, "warning_share")
         return "warning" if wide or share >= case.limit(SLUG, "sure_share") else "info"
     lost = min(found.lost_share, 10.0)
-    if (share >= case.limit(SLUG, "grave_share") and lost >= 1.0) and (hurt or not scores) and found.points >= 6:
+    if (share >= case.limit(SLUG, "severe_share") and lost >= 1.0) and (hurt or not scores) and found.points >= 6:
         return "critical"
     # Validation that ends worse than it started was hurt, however small the rise.
     worse = lost >= 1.0 and found.points >= 10 and found.surprise >= case.limit(SLUG, "sure")

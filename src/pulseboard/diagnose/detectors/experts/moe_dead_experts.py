@@ -16,7 +16,7 @@ from pulseboard.diagnose.track import Points
 @detector(id="moe-dead-experts", reads="moe.dead|moe.utilization")
 def moe_dead_experts(case: Case) -> Iterator[Finding]:
     """From the share of dead experts, or of experts in use; critical from a quarter on."""
-    limit, severe = case.limit("moe-dead-experts", "share"), case.limit("moe-dead-experts", "grave_share")
+    limit, severe = case.limit("moe-dead-experts", "share"), case.limit("moe-dead-experts", "severe_share")
     found: tuple[float, str] | None = None
     for track in case.every("moe.dead"):
         level = _lately(case, track.points(most=512))

@@ -21,7 +21,7 @@ _LOOKED_UP = frozenset({"embed", "embedding", "embeddings", "embedder", "emb", "
 @detector(id="dead-units", reads="dead.units|histograms")
 def dead_units(case: Case) -> Iterator[Finding]:
     """From shares that hooks measured, and from histograms of activations and gradients that are mostly zeros."""
-    limit, severe = case.limit("dead-units", "share"), case.limit("dead-units", "grave_share")
+    limit, severe = case.limit("dead-units", "share"), case.limit("dead-units", "severe_share")
     shares = {}
     for track in case.every("dead.units"):
         values = track.points(most=256).values

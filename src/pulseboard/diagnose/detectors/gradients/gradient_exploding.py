@@ -28,7 +28,7 @@ def gradient_exploding(case: Case) -> Iterator[Finding]:
     usual = float(np.median(values[: max(4, len(values) // 4)]))
     if usual <= 0:
         return
-    times, severe = case.limit("gradient-exploding", "times"), case.limit("gradient-exploding", "grave_times")
+    times, severe = case.limit("gradient-exploding", "times"), case.limit("gradient-exploding", "severe_times")
     near = int(16 * stride_steps(norm))
     for alarm in norm.alarms(UP) if norm.carries(UP) and len(norm) >= 48 else ():
         factor = math.exp(alarm.peak - alarm.level)

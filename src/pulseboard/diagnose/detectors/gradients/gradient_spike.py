@@ -36,7 +36,7 @@ def gradient_spike(case: Case) -> Iterator[Finding]:
     rare = len(at) <= case.limit("gradient-spike", "rare")
     yield case.finding(
         "gradient-spike",
-        "warning" if rare and height >= case.limit("gradient-spike", "grave_times") else "info",
+        "warning" if rare and height >= case.limit("gradient-spike", "severe_times") else "info",
         norm,
         f"{norm.tag} jumped from {number(float(level[worst]))} to {number(float(values[worst]))} ({times(height)}) at "
         f"step {steps[worst]} and came back" + (f", the largest of {count(len(at), 'spike')}." if len(at) > 1 else "."),

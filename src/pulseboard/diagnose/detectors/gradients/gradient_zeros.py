@@ -21,7 +21,7 @@ def gradient_zeros(case: Case) -> Iterator[Finding]:
     none, zero = _level(case.one("gradient.none_share")), _level(case.one("gradient.zero_share"))
     if none is not None:
         none = max(none, _frozen_share(case))
-    limit, severe = case.limit("gradient-zeros", "share"), case.limit("gradient-zeros", "grave_share")
+    limit, severe = case.limit("gradient-zeros", "share"), case.limit("gradient-zeros", "severe_share")
     parts = [(level, role) for level, role in ((none, "gradient.none_share"), (zero, "gradient.zero_share")) if level]
     if not parts:
         return

@@ -1,1 +1,1 @@
-"""The training loss: divergence, spikes, plateaus and implausible values."""
+"""The training loss: divergence, spikes, shifts and noise."""

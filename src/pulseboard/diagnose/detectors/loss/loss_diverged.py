@@ -85,10 +85,10 @@ def _runaway(case: Case, found: Course) -> bool:
 
 def _finding(case: Case, curve: Objective, points: Points, found: Course, what: str, base: float) -> Finding:
     since = _since(points, found)
-    grave = found.end >= found.start or found.lost_share >= case.limit(SLUG, "grave")
+    severe = found.end >= found.start or found.lost_share >= case.limit(SLUG, "severe")
     return case.finding(
         SLUG,
-        "critical" if grave else "warning",
+        "critical" if severe else "warning",
         curve.tag,
         f"{curve} rose from {number(base)} to {number(found.end)} after step {since}: {what}.",
         first_step=since,

@@ -30,7 +30,7 @@ def loss_level_shift(case: Case) -> Iterator[Finding]:
     share = worst.rise / abs(alarm.level) if alarm.level else float("inf")
     # A jump that later training makes up for is a change of data or phase, and cost little.
     left = found.end - alarm.level
-    grave = (
+    severe = (
         not may_rise(case)
         and worst.explained is None
         and share >= case.limit(SLUG, "rise")
@@ -39,12 +39,12 @@ def loss_level_shift(case: Case) -> Iterator[Finding]:
         and left >= case.limit(SLUG, "rise") * abs(alarm.level)
         and points_since(loss, alarm.first_step) >= case.limit(SLUG, "points")
     )
-    if not grave and (share < case.limit(SLUG, "rise") or worst.rise < found.noise):
+    if not severe and (share < case.limit(SLUG, "rise") or worst.rise < found.noise):
         return
     why = f" after {worst.explained.what}" if worst.explained else ""
     yield case.finding(
         SLUG,
-        "warning" if grave else "info",
+        "warning" if severe else "info",
         loss,
         f"{loss.tag} jumped from {number(alarm.level)} to {number(alarm.peak)} at step {alarm.first_step}{why} and is "
         f"now {number(found.end)}.",

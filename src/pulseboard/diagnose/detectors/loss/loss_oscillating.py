@@ -38,7 +38,7 @@ def loss_oscillating(case: Case) -> Iterator[Finding]:
         return
     yield case.finding(
         "loss-oscillating",
-        "warning" if swing >= case.limit("loss-oscillating", "grave_swing") and not may_rise(case) else "info",
+        "warning" if swing >= case.limit("loss-oscillating", "severe_swing") and not may_rise(case) else "info",
         loss,
         f"{loss.tag} swings by {100 * swing:.0f} % of its level every {rhythm.steps:.0f} steps.",
         evidence=[

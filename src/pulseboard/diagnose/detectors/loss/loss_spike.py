@@ -50,7 +50,7 @@ def loss_spike(case: Case) -> Iterator[Finding]:
     high = [s for s in spikes if _counts(case, s, found) and not _explained(case, steps, s, near)]
     lost = sum(spike.last - spike.first + 1 for spike in high)
     share = lost / len(values)
-    grave = (
+    severe = (
         not may_rise(case)
         and (lost >= case.limit(SLUG, "points") or share >= 2 * case.limit(SLUG, "share"))
         and (
@@ -63,7 +63,7 @@ def loss_spike(case: Case) -> Iterator[Finding]:
     several = f" It is the highest of {count(len(high or spikes), 'spike')}." if len(high or spikes) > 1 else ""
     yield case.finding(
         SLUG,
-        "warning" if grave else "info",
+        "warning" if severe else "info",
         curve.tag,
         f"{curve} jumped from {number(worst.level)} to {number(float(values[worst.peak]))} at step "
         f"{int(steps[worst.peak])} and came back.{several}",

@@ -1,1 +1,1 @@
-"""Self-supervised training: collapse, target networks, masks and predictions."""
+"""Self-supervised training: collapse, masks and predictions."""

@@ -18,7 +18,7 @@ def prediction_poor(case: Case) -> Iterator[Finding]:
     progress = case.progress(last_step)
     if progress is not None and progress < case.limit("prediction-poor", "progress"):
         return
-    poor, bad = case.limit("prediction-poor", "cosine"), case.limit("prediction-poor", "grave_cosine")
+    poor, bad = case.limit("prediction-poor", "cosine"), case.limit("prediction-poor", "severe_cosine")
     tracks = [track for track in case.every("prediction.cosine") if track.finite_count >= 8]
     levels = {track.tag: float(np.median(track.points(most=256).values[-5:])) for track in tracks}
     low = {tag: level for tag, level in levels.items() if level < poor}

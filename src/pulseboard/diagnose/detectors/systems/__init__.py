@@ -1,1 +1,1 @@
-"""Speed, memory and hardware."""
+"""Speed, memory and data loading."""

@@ -23,7 +23,7 @@ def data_stall(case: Case) -> Iterator[Finding]:
     shares = waits[later] / np.maximum(np.interp(steps[later], *step.points(most=512)), 1e-12)
     if data.tag.endswith("%)"):
         shares = waits[later] / 100.0
-    limit, severe = case.limit("data-stall", "share"), case.limit("data-stall", "grave_share")
+    limit, severe = case.limit("data-stall", "share"), case.limit("data-stall", "severe_share")
     share, late = float(np.median(shares)), shares[-(len(shares) // 4) :]
     if len(shares) >= 48 and (now := float(np.median(late))) > severe:
         share = now  # the stall started later

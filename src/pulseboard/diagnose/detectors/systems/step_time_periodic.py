@@ -35,7 +35,7 @@ def step_time_periodic(case: Case) -> Iterator[Finding]:
         return
     yield case.finding(
         "step-time-periodic",
-        "warning" if cost >= case.limit("step-time-periodic", "grave_cost") else "info",
+        "warning" if cost >= case.limit("step-time-periodic", "severe_cost") else "info",
         time,
         f"Every {rhythm} steps, one step takes {times(float(np.median(values[at] / around[at])))} as long as the "
         f"others; this costs {percent(cost)} of the training time.",

@@ -39,7 +39,7 @@ def throughput_drop(case: Case) -> Iterator[Finding]:
         why = _corroborated(case, alarm.first_step)
         yield case.finding(
             "throughput-drop",
-            "warning" if why or factor >= case.limit("throughput-drop", "grave_times") else "info",
+            "warning" if why or factor >= case.limit("throughput-drop", "severe_times") else "info",
             time,
             f"{time.tag} rose from {number(was)} to {number(now)} ({multiple(factor)}) at step {alarm.first_step}"
             + (f": {why}." if why else ". A planned change of batch size or sequence length would look the same."),

@@ -46,7 +46,7 @@ def update_too_large(case: Case) -> Iterator[Finding]:
         return
     level = float(np.median(values[above]))
     first = int(steps[int(np.argmax(above))])
-    mild = case.context.adaptive is False and level < case.limit("update-too-large", "grave_ratio")
+    mild = case.context.adaptive is False and level < case.limit("update-too-large", "severe_ratio")
     harmful = not (mild and _falls(case, first))
     effect = "steps this large undo each other" if harmful else "the loss keeps falling, so it may do no harm"
     yield case.finding(

@@ -16,7 +16,7 @@ from pulseboard.diagnose.phrases import number
 from pulseboard.diagnose.stats.noise import noise_scale
 
 SLUG = "loss-at-ignorance"
-# Common numbers of classes. A loss that settles on the log of one of them is no coincidence.
+# Common numbers of classes. A loss that settles on the log of one of them is not a coincidence.
 _USUAL = (2, 3, 4, 5, 10, 20, 50, 100, 1000)
 
 

@@ -46,13 +46,13 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
     away = case.departure("train.loss")
     # A loss that was good from the start has little to gain: it must have learned something before it got stuck.
     learned = fallen >= case.limit("loss-plateau", "learned") * abs(start)
-    high = learned and level > case.limit("loss-plateau", "grave_level") * start
-    grave = (away is not None and away.above and away.lasting) or (
+    high = learned and level > case.limit("loss-plateau", "severe_level") * start
+    severe = (away is not None and away.above and away.lasting) or (
         not _high_by_nature(case)
         and not _validation_improves(case, int(part.steps[0]))
         and (
             (
-                length >= case.limit("loss-plateau", "grave_share_of_run")
+                length >= case.limit("loss-plateau", "severe_share_of_run")
                 and high
                 and n >= case.patient(case.limit("loss-plateau", "points"))
             )
@@ -65,10 +65,10 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
     )
     yield case.finding(
         "loss-plateau",
-        "warning" if grave else "info",
+        "warning" if severe else "info",
         loss,
         f"{loss.tag} has been at about {level:.4g} since step {part.steps[0]}, {100 * length:.0f} % of the run"
-        + (f"; it started at {start:.4g}." if grave else "."),
+        + (f"; it started at {start:.4g}." if severe else "."),
         first_step=int(part.steps[0]),
         evidence=[Evidence(loss.tag, "share of the run without a fall", length, None, int(part.steps[0]))],
     )

@@ -1,0 +1,1 @@
+"""Target networks, which follow the trained network as a moving average."""

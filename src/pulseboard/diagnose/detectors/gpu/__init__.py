@@ -1,0 +1,1 @@
+"""GPUs: faults, throttling and use."""
