@@ -23,8 +23,8 @@ class BackgroundServer:
         self._server = server
         self.url = url_of(server.settings, server.port)
         self._thread = threading.Thread(target=server.run_in_background, name="pulseboard-server", daemon=True)
+        server.dashboard.start()  # first: a server that cannot start closes the dashboard
         self._thread.start()
-        server.dashboard.start()
         server.ready.wait(30)
         if server.error is not None:  # otherwise requests would wait for a server that is not there
             raise server.error
