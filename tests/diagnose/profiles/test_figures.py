@@ -8,7 +8,7 @@ import pytest
 
 from pulseboard.diagnose.profile import load_profile
 
-REFERENCES = Path(__file__).parents[3] / "shared" / "reference"
+REFERENCES = Path(__file__).parents[4] / "shared" / "reference"
 
 
 # ---- where a figure may be held: each gives what the profile has, and what the guide says
