@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from log_directories import write_run
 
 # torch and numpy are the job's choice; a server or a terminal library has no place in it.
 HEAVY = {"torch", "numpy", "starlette", "uvicorn", "rich", "watchfiles", "pandas", "polars", "pyarrow", "tensorboard"}
@@ -60,6 +61,17 @@ def test_reading_loads_only_what_it_needs(tmp_path, work, not_loaded):
     )
     loaded = {name.partition(".")[0] for name in in_a_fresh_process(code)["modules"]}
     assert loaded & not_loaded == set()
+
+
+def test_reading_event_files_loads_nothing_that_takes_longer_than_a_small_log(tmp_path):
+    write_run(tmp_path / "one")
+    code = (
+        "import json, sys, pulseboard\n"
+        f"assert len(pulseboard.read({str(tmp_path)!r})) == 1\n"
+        "print(json.dumps({'modules': sorted(sys.modules)}))"
+    )
+    loaded = set(in_a_fresh_process(code)["modules"])
+    assert loaded & {"dataclasses", "inspect", "numpy", "pulseboard.read.format", "pulseboard.read.parsed_run"} == set()
 
 
 def test_every_public_name_exists():

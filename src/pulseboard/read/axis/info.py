@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 AxisKind = Literal["step", "epoch", "epoch x iteration", "row"]
 
 
-@dataclass(frozen=True, slots=True)
-class AxisInfo:
+# A tuple: data classes take longer to import than a small event file to read.
+class AxisInfo(NamedTuple):
     """How the steps of a run were found."""
 
     kind: AxisKind

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pulseboard.read.discovery.scan import FoundFile
 from pulseboard.read.event_files.event_file import EventFile
-from pulseboard.read.parsed_files.file import ParsedFile
+
+if TYPE_CHECKING:
+    # Loads what reads other formats.
+    from pulseboard.read.parsed_files.file import ParsedFile
 
 
 class Cache(Protocol):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,7 +59,7 @@ def runs_of_table(
         and not (name.endswith(TOTAL) and is_counter(name))
         and not (row_count > _MANY_ROWS and len(column.rows) == 1)
     }
-    info = replace(axis.info, note=" ".join(filter(None, [how, axis.note])))
+    info = axis.info._replace(note=" ".join(filter(None, [how, axis.note])))
     restarts, part_count = axis.restarts, axis.restarts.part_count
     for part in range(part_count):
         chosen = None if part_count == 1 else restarts.parts == part
