@@ -188,10 +188,10 @@ def _columns(run):
 
 def test_only_new_records_of_a_large_file_are_parsed(tmp_path, monkeypatch):
     from pulseboard.read.formats import wandb_file as module
-    from pulseboard.tbformat.wire import Message
 
     parsed = []
-    monkeypatch.setattr(module, "Message", lambda payload: parsed.append(1) or Message(payload))
+    add = module.WandbLog._add
+    monkeypatch.setattr(module.WandbLog, "_add", lambda *record: parsed.append(1) or add(*record))
     path = written(tmp_path / "run-a.wandb", wandb_file(*(history(step, loss=0.5) for step in range(2000))))
     log = module.WandbLog(str(path))
     assert len(parsed) == 2000

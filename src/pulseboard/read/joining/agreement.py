@@ -62,6 +62,37 @@ class Agreement:
     """Of parallel environments: other values are what is expected."""
 
 
+class Comparable:
+    """A log as it is compared with many others: what that takes of its tags and values is worked out once."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.tags = [(tag, _bare(tag)) for tag in run.tags(kinds.SCALAR)]
+        """All tags with their bare names."""
+        self.names = {name: tag for tag, name in self.tags}
+        self.by_ending: dict[str, list[str]] = {}
+        """Bare names by their last parts, one part or more, the whole names included."""
+        for name in self.names:
+            parts = name.split("/")
+            for i in range(len(parts)):
+                self.by_ending.setdefault("/".join(parts[i:]), []).append(name)
+        self._points: dict[Tag, tuple[Series, NDArray[np.float64]]] = {}
+
+    def points(self, tag: Tag) -> tuple[Series, NDArray[np.float64]]:
+        """A series, orphaned points included, and the tolerance of each value."""
+        if tag not in self._points:
+            series = self.run.series(tag, orphans=True)
+            self._points[tag] = (series, _tolerance(series.values))
+        return self._points[tag]
+
+    def match(self, name: str) -> Tag | None:
+        """The one tag whose bare name ends in `name`, or that `name` ends in; None if there is none, or several."""
+        found = dict.fromkeys(self.by_ending.get(name, ()))
+        parts = name.split("/")
+        found |= dict.fromkeys(ending for i in range(1, len(parts)) if (ending := "/".join(parts[i:])) in self.names)
+        return self.names[next(iter(found))] if len(found) == 1 else None
+
+
 def agreement_of_environments(one: Run, other: Run) -> Agreement | None:
     """How the logs of two environments of one training relate; None if they are something else.
 
@@ -76,27 +107,24 @@ def agreement_of_environments(one: Run, other: Run) -> Agreement | None:
     return Agreement(same_training=True, agreed_points=1, differing=tags, is_parallel=True)
 
 
-def agreement_of(one: Run, other: Run, *, same_directory: bool) -> Agreement:
+def agreement_of(one: Comparable, other: Comparable, *, same_directory: bool) -> Agreement:
     """How the tags of `one` relate to those of `other`."""
     result = Agreement()
-    by_name = {_bare(tag): tag for tag in other.tags(kinds.SCALAR)}
     agreed = differing = distinct_values = 0
-    for tag in one.tags(kinds.SCALAR):
-        name = _bare(tag)
-        match = by_name.get(name)
+    for tag, name in one.tags:
+        match = other.names.get(name)
         exact = match is not None
-        if match is None:
-            endings = [known for bare, known in by_name.items() if _is_ending(bare, name) or _is_ending(name, bare)]
-            if len(endings) != 1:
-                continue
-            match = endings[0]
-        left, right = one.series(tag, orphans=True), other.series(match, orphans=True)
-        points, distinct = agreed_points(left, right, may_be_cut_short=same_directory)
+        if match is None and (match := other.match(name)) is None:
+            continue
+        (left, own_tolerance), (right, other_tolerance) = one.points(tag), other.points(match)
+        points, distinct = agreed_points(
+            left, right, tolerances=(own_tolerance, other_tolerance), may_be_cut_short=same_directory
+        )
         if not points:
             if exact:
                 result.differing[tag] = match
                 differing += not _SCHEDULE.search(name)
-                if not same_directory or one.format == other.format:
+                if not same_directory or one.run.format == other.run.format:
                     return result
             continue
         result.same[tag] = match
@@ -114,7 +142,13 @@ def agreement_of(one: Run, other: Run, *, same_directory: bool) -> Agreement:
     return result
 
 
-def agreed_points(one: Series, other: Series, *, may_be_cut_short: bool = False) -> tuple[int, int]:
+def agreed_points(
+    one: Series,
+    other: Series,
+    *,
+    tolerances: tuple[NDArray[np.float64], NDArray[np.float64]],
+    may_be_cut_short: bool = False,
+) -> tuple[int, int]:
     """The number of points that agree, and of distinct values among them other than 0 and 1; (0, 0) if most differ.
 
     Points are compared at equal steps. If the steps differ, the nth point is compared with the nth: one log may count
@@ -125,7 +159,7 @@ def agreed_points(one: Series, other: Series, *, may_be_cut_short: bool = False)
 
     if not len(one) or not len(other):
         return 0, 0
-    own_tolerance, other_tolerance = _tolerance(one.values), _tolerance(other.values)
+    own_tolerance, other_tolerance = tolerances
     order = np.argsort(other.steps, kind="stable")
     steps, values, tolerance = other.steps[order], other.values[order], other_tolerance[order]
     inside = (one.steps >= steps[0]) & (one.steps <= steps[-1])
@@ -213,10 +247,6 @@ def _tolerance(values: NDArray[np.float64]) -> NDArray[np.float64]:
         elif is_rounded:
             printed = by_digits
         return printed + size * 1.2e-7
-
-
-def _is_ending(one: str, other: str) -> bool:
-    return other.endswith("/" + one)
 
 
 def _bare(tag: Tag) -> str:

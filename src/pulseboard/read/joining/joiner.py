@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pulseboard.read.discovery.log_directory import path_and_parents
 from pulseboard.read.event_files.run import EventFileRun
-from pulseboard.read.joining.agreement import Agreement, agreement_of, agreement_of_environments
+from pulseboard.read.joining.agreement import Agreement, Comparable, agreement_of, agreement_of_environments
 from pulseboard.read.joining.joined_run import JoinedRun
 from pulseboard.read.parsed_run import ParsedRun
 from pulseboard.read.run import Run
@@ -52,6 +52,7 @@ class Joiner:
         self._compared: dict[tuple[_Key, _Key], _Compared] = {}
         self._keys: set[_Key] = set()  # of all logs in `_compared`
         self._joined: dict[str, JoinedRun] = {}
+        self._comparables: dict[int, Comparable] = {}  # by the id of a run; during a call of `join`
         self._indexed: Mapping[str, EventFileRun] | None = None
         self._event_file_runs: dict[str, list[EventFileRun]] = {}  # by directory: the runs at or below it
 
@@ -64,7 +65,7 @@ class Joiner:
         if self._indexed is not event_file_runs:
             self._event_file_runs = _by_directory((run, place_of(run)) for run in event_file_runs.values())
             self._indexed = event_file_runs
-        self.near = set()
+        self.near, self._comparables = set(), {}
         logs = sorted(parsed, key=lambda run: (-len(run.tags()), run.name))
         self.has_logs = bool(logs)
         near_logs = _by_directory((run, run.training_directory) for run in logs)
@@ -85,6 +86,7 @@ class Joiner:
                 continue
             joined[main.name] = out[main.name] = self._joined_run(group, compared)
         self._joined = joined
+        self._comparables = {}
         return out
 
     def _group_of(
@@ -134,11 +136,16 @@ class Joiner:
         if before is None or not before.holds(one, other):
             same_directory = place_of(other) == one.training_directory and one.format != other.format
             agreement = agreement_of_environments(one, other)
-            agreement = agreement or agreement_of(one, other, same_directory=same_directory)
+            agreement = agreement or agreement_of(*map(self._comparable, (one, other)), same_directory=same_directory)
             sizes = (one.points, other.points), (len(one.tags(kinds.SCALAR)), len(other.tags(kinds.SCALAR)))
             before = _Compared(*sizes, agreement)
         compared[key] = before
         return before.agreement
+
+    def _comparable(self, run: Run) -> Comparable:
+        if id(run) not in self._comparables:
+            self._comparables[id(run)] = Comparable(run)
+        return self._comparables[id(run)]
 
     def _joined_run(self, group: list[Run], compared: dict[tuple[_Key, _Key], _Compared]) -> JoinedRun:
         main, others = group[0], [run for run in group[1:] if isinstance(run, ParsedRun)]
