@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from corpus import CORPUS, MISSING
-from reference import assert_same_run, runs_by_tensorboard
+from reference import assert_same_run, bits, points_of, runs_by_tensorboard
 from torch.utils.tensorboard import SummaryWriter
 
 import pulseboard as pb
@@ -21,14 +21,32 @@ def test_a_real_log_reads_as_tensorboard_reads_it(project):
     runs = pb.read(root)
     directories = runs_by_tensorboard(root)
     found = [event_files_of(run) for run in runs.values() if run.format == "event-file"]
-    assert {alias for run in found for alias in (run.aliases or (run.name,))} == set(directories)
+    wholes = {id(run.whole): run.whole for run in found}.values()
+    assert {alias for run in wholes for alias in (run.aliases or (run.name,))} == set(directories)
     for name, directory in directories.items():
-        assert_same_run(event_files_of(runs[name]), directory)
+        whole = event_files_of(runs[name]).whole
+        assert_same_run(whole, directory)
+        assert_parts_make_up(whole, [run for run in found if run.whole is whole])
 
 
 def event_files_of(run):
     """The run without what other logs of the same training add to it."""
     return run.main if isinstance(run, JoinedRun) else run
+
+
+def assert_parts_make_up(whole, parts):
+    """Several trainings in a directory have, one after the other, the points that TensorBoard shows as one run."""
+    for tag in whole.tags("scalar"):
+        points = [point for part in parts_in_order(parts) if tag in part.tags("scalar") for point in series(part, tag)]
+        assert bits(points) == bits(series(whole, tag))
+
+
+def series(run, tag):
+    return points_of(run.series(tag, orphans=True))
+
+
+def parts_in_order(parts):
+    return sorted(parts, key=lambda part: part.files[0].path)
 
 
 def test_a_log_directory_of_many_kinds_reads_as_tensorboard_reads_it(tmp_path):

@@ -30,13 +30,19 @@ class EventFileRun(Run):
     format = "event-file"
     ranks: dict[int, EventFileRun]
 
-    def __init__(self, name: str, *, aliases: tuple[str, ...], directory: str) -> None:
+    def __init__(
+        self, name: str, *, aliases: tuple[str, ...], directory: str, whole: EventFileRun | None = None
+    ) -> None:
         self.name = name
         self.aliases = aliases
         self.directory = self.path = directory
         self.files: list[EventFile] = []  # in the order they are read
         self.last_active = 0.0
         self.ranks = {0: self}
+        self.whole = self if whole is None else whole
+        """All event files of the directory as one run, as TensorBoard shows it. Another one than the run itself if
+        several trainings were logged there, one after the other."""
+        self._part: Note | None = None
         self._index: dict[Tag, TagInfo] = {}
         self._index_version: object = None
         self._undecodable: dict[tuple[str, int], Note] = {}
@@ -246,8 +252,7 @@ class EventFileRun(Run):
     @property
     def last_written(self) -> WallTime:
         """When its files were last written, by the file system's clock: wall times in logs may be anything."""
-        files = [file for rank in self.ranks.values() for file in rank.files]
-        return max((file.seen.mtime_ns / 1e9 for file in files if file.seen), default=0.0)
+        return max((file.seen.mtime_ns / 1e9 for file in self.all_files() if file.seen), default=0.0)
 
     def restarts(self) -> list[Restart]:
         """The session starts in the files."""
@@ -259,10 +264,22 @@ class EventFileRun(Run):
 
     def notes(self) -> list[Note]:
         """What is wrong with its files, those of other ranks included."""
-        own = [note for file in self.files for note in file.notes()] + list(self._undecodable.values())
+        own = [self._part] if self._part is not None else []
+        own += [note for file in self.files for note in file.notes()] + list(self._undecodable.values())
         return own + [note for rank in self._other_ranks() for note in rank.notes()]
 
     # ---- keeping up
+
+    def all_files(self) -> list[EventFile]:
+        """Its files and those of other ranks."""
+        return [file for rank in self.ranks.values() for file in rank.files]
+
+    def set_part(self, files: list[EventFile], *, number: int, count: int) -> None:
+        """Become one of several trainings in a directory, with these of the files of `whole`."""
+        self.files = files
+        self.last_active = self._last_active()
+        what = f"Training {number} of {count} that were logged to this directory. TensorBoard shows them as one run."
+        self._part = Note("info", what, self.directory)
 
     def update_after_load(self) -> None:
         """Bring the run up to date after files were added, removed or loaded.

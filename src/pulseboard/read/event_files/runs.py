@@ -8,6 +8,7 @@ from pulseboard.core.changes import Changes
 from pulseboard.read.discovery.scan import FoundFile, Identity
 from pulseboard.read.discovery.tree import FoundRun, Tree
 from pulseboard.read.event_files.cache import Cache
+from pulseboard.read.event_files.directory_runs import DirectoryRuns
 from pulseboard.read.event_files.event_file import EventFile
 from pulseboard.read.event_files.load import Progress, load_files
 from pulseboard.read.event_files.run import EventFileRun
@@ -23,6 +24,7 @@ class EventFileRuns:
     def __init__(self, trees: Sequence[Tree], *, cache: Cache | None = None) -> None:
         self.runs: dict[str, EventFileRun] = {}
         """Never changed in place: replaced if runs are added or removed."""
+        self._directories: dict[str, DirectoryRuns] = {}  # by the name of the run
         self.same_names = True  # whether the last update left all names as they were, those of ranks included
         self._trees = trees
         self._cache = cache
@@ -112,36 +114,50 @@ class EventFileRuns:
         new: dict[str, EventFileRun] = {}
         removed: list[EventFileRun] = []
         grown: list[EventFileRun] = []
-        same_names = True
+        same_ranks = True
+        loaded = {self._files[identity] for identity in self._loaded_files if identity in self._files}
         for name in self._stale_runs:
-            run, owners = before.get(name), self._owners.get(name)
+            directory, owners = self._directories.get(name), self._owners.get(name)
             if not owners:
                 self._owners.pop(name, None)
-                removed += [run] if run else []
+                removed += self._directories.pop(name).runs.values() if directory else ()
                 continue
             found = next(found for found in self._found[max(owners)] if found.name == name)
-            if run is None or run.directory != found.directory or run.aliases != found.aliases:
-                new[name] = EventFileRun(name, aliases=found.aliases, directory=found.directory)
-                self._set_files(new[name], found)
-                grown += [new[name]] if run else []  # another directory has this name now
-            elif self._has_changed(run, found):
-                ranks = run.ranks
-                self._set_files(run, found)
-                same_names = same_names and ranks == run.ranks
-                grown.append(run)
+            runs_before = {} if directory is None else directory.runs
+            files_before = {run.name: run.all_files() for run in runs_before.values()}
+            if directory is None or not directory.is_of(found):  # or another directory has this name now
+                run = EventFileRun(name, aliases=found.aliases, directory=found.directory)
+                directory = self._directories[name] = DirectoryRuns(run)
+            elif self._has_changed(directory.whole, found):
+                run = directory.whole
+            else:
+                continue
+            ranks = run.ranks
+            self._set_files(run, found)
+            same_ranks = same_ranks and (ranks == run.ranks or not runs_before)
+            directory.update(taken=self._owners)
+            for one in directory.runs.values():
+                if one is not runs_before.get(one.name):
+                    new[one.name] = one
+                files = one.all_files()
+                has_changed = one.name in new or files != files_before.get(one.name) or not loaded.isdisjoint(files)
+                if one.name in files_before and has_changed:
+                    grown.append(one)
+            removed += [one for one in runs_before.values() if one.name not in directory.runs]
         if new or removed:
             runs = before | new
             for run in removed:
                 del runs[run.name]
             self.runs = runs
-        self.same_names = same_names and not (new or removed)
+        self.same_names = same_ranks and not (new or removed)
         added = [run for name, run in new.items() if name not in before]
         return Changes(*(tuple(newest_first(runs)) for runs in (added, removed, grown)))
 
     def _has_changed(self, run: EventFileRun, found: FoundRun) -> bool:
         identities = [file.identity for file in found.all_files()]
-        files = [file for rank in run.ranks.values() for file in rank.files]
-        return files != [self._files[one] for one in identities] or any(one in self._loaded_files for one in identities)
+        return run.all_files() != [self._files[one] for one in identities] or any(
+            one in self._loaded_files for one in identities
+        )
 
     def _set_files(self, run: EventFileRun, found: FoundRun) -> None:
         run.files = [self._files[file.identity] for file in found.files]
