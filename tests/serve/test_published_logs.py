@@ -16,7 +16,7 @@ TRAININGS = {
     "Abonia1+YOLOv8-Fire-and-Smoke-Detection": 1,  # event files and results.csv
     "AdirajJohn+Audio_Classification": 2,
     "AtariRL+atari-pytorch": 2,  # log.txt, cut short, next to progress.csv, twice
-    "GiammaBigFishEngineer+PanopticSegmantation-MRI": 1,  # event file and two JSON logs
+    "GiammaBigFishEngineer+PanopticSegmantation-MRI": 2,  # started twice in one directory, event files and metrics.json
     "10844110+t5-summarization-demo": 1,  # event file and trainer_state.json
     "1726251215+Representation-Learning": 4,  # appended to one file
     "DimiZorgon+tetris_rl": 3,
@@ -27,8 +27,11 @@ TRAININGS = {
     "0084takuya+keiba": 1,  # CatBoost
     "Brycenvn+dvc-yolov8": 1,  # DVCLive
     "Goreg12345+nlp2-probing-lms": 5,  # Lightning
+    "sottsout+SAC_PROJECT": 4,  # started four times in one directory
+    "Adityagupta2590+Detection_fish": 4,
+    "xxxfrankla+mae": 7,  # one of them with a log of mean losses
     "siddinkar+RainbowPolicyGradientPaper": 8,  # Spinning Up
-    "hyojaekim03+warp-mujoco-domain-randomization": 1,  # event file and CSV
+    "hyojaekim03+warp-mujoco-domain-randomization": 2,  # started twice in one directory, one with a CSV file
 }
 # These hold logs without a single value: stack traces, progress bars, a store that we cannot read.
 EMPTY = {

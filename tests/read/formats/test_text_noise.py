@@ -208,3 +208,17 @@ def test_the_value_of_a_fraction_is_an_accuracy(tmp_path):
     found = _read(tmp_path, "".join(line.format(i=i, loss=9 - i) for i in range(1, 9)))
     assert found["HellaSwag/accuracy"] == [(i, float(f"0.{i}054")) for i in range(1, 9)]
     assert "HellaSwag" not in found
+
+
+def test_digits_that_begin_a_word_after_a_slash_are_part_of_the_name(tmp_path):
+    text = "".join(
+        f"---- batch: {i}0 ----\nmean loss: {9 - i}\nacc/0_degree: 0.{i}\nacc/30_degree: 0.{i}5\n" for i in range(1, 9)
+    )
+    found = _read(tmp_path, text)
+    assert found["acc/0_degree"] == [(10 * i, i / 10) for i in range(1, 9)]
+    assert found["acc/30_degree"] == [(10 * i, float(f"0.{i}5")) for i in range(1, 9)]
+
+
+def test_a_number_after_a_slash_is_a_total(tmp_path):
+    text = "".join(f"step{i}/100 loss: {9 - i}\n" for i in range(1, 9))
+    assert "loss" in _read(tmp_path, text)

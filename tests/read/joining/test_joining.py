@@ -200,3 +200,37 @@ def test_three_printed_digits_of_a_large_number_agree_with_all_of_its_digits(tmp
     written(tmp_path / "log.txt", "".join(tables))
     (run,) = pb.read(tmp_path).values()
     assert not [tag for tag in run.tags() if "(" in tag]
+
+
+def _write_mae(directory, *, epochs, level=1.0):
+    """As MAE logs: the loss of some batches as event files, the mean loss of every epoch as JSON lines."""
+    noisy = [
+        _loss(epoch + part / 7) * (1 + 0.02 * math.sin(31 * (epoch + part / 7)))
+        for epoch in range(epochs)
+        for part in range(7)
+    ]
+    _write_events(directory, {"train_loss": noisy})
+    means = [level * sum(_loss(epoch + part / 50) for part in range(50)) / 50 for epoch in range(epochs)]
+    records = [{"train_lr": 1e-4 * (1 + epoch), "train_loss": mean, "epoch": epoch} for epoch, mean in enumerate(means)]
+    written(directory / "log.txt", "".join(json.dumps(record) + "\n" for record in records))
+
+
+def test_the_mean_losses_of_epochs_belong_to_the_training_whose_losses_they_average(tmp_path):
+    _write_mae(tmp_path / "output", epochs=10)
+    runs = pb.read(tmp_path)
+    assert list(runs) == ["output"]
+    assert set(runs["output"].tags()) == {"train_loss", "train_loss (log.txt)", "train_lr"}
+    assert len(runs["output"].series("train_loss")) == 70
+    assert len(runs["output"].series("train_loss (log.txt)")) == 10
+
+
+def test_mean_losses_of_another_level_are_another_training(tmp_path):
+    _write_mae(tmp_path / "output", epochs=10, level=1.3)
+    assert set(pb.read(tmp_path)) == {"output", "output/log.txt"}
+
+
+def test_mean_losses_in_another_directory_are_another_training(tmp_path):
+    _write_mae(tmp_path / "one", epochs=10)
+    (tmp_path / "two").mkdir()
+    (tmp_path / "one" / "log.txt").rename(tmp_path / "two" / "log.txt")
+    assert set(pb.read(tmp_path)) == {"one", "two/log.txt"}

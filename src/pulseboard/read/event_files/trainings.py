@@ -1,8 +1,8 @@
 """Trainings that were logged to one directory, one after the other: which event files belong to which.
 
-A program that is started again with the same log directory adds a file to it. If it resumes, the file goes on where the
-one before ended. If it starts over, the file is another training: the steps of its tags begin at zero again. TensorBoard
-draws both as one run.
+A program that is started again with the same log directory adds a file to it. If it resumes, the file continues where
+the one before ended. If it starts over, the file is another training: the steps of its tags begin at zero again.
+TensorBoard draws both as one run.
 """
 
 from __future__ import annotations

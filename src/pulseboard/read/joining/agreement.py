@@ -27,6 +27,9 @@ _MIN_DISTINCT_APART = 2
 # Two formats in one directory are most likely one training: then a few tags may differ, such as a validation loss that
 # one of the two logs takes from averaged weights.
 _MIN_AGREED_TAGS_FRAC = 2 / 3
+# Averages of the points of an epoch: this many epochs, each with several points, all of them about the same.
+_MIN_AVERAGES, _MIN_POINTS_PER_AVERAGE = 3, 2
+_MAX_AVERAGE_ERROR, _MAX_MEDIAN_AVERAGE_ERROR = 0.1, 0.03
 # A log with this many times the points replaces a tag of the other: that one was cut short or logged less often.
 _MORE_POINTS = 1.25
 # Trainings of a sweep share these whatever they learn.
@@ -121,6 +124,14 @@ def agreement_of(one: Comparable, other: Comparable, *, same_directory: bool) ->
             left, right, tolerances=(own_tolerance, other_tolerance), may_be_cut_short=same_directory
         )
         if not points:
+            if exact and same_directory and one.run.format != other.run.format and (n := averages(left, right)):
+                # Other points of the same curve: both are kept.
+                result.differing[tag] = match
+                if not _SCHEDULE.search(name):
+                    result.agreed_points += n
+                    agreed += 1
+                    distinct_values += n
+                continue
             if exact:
                 result.differing[tag] = match
                 differing += not _SCHEDULE.search(name)
@@ -189,6 +200,27 @@ def agreed_points(
     if enough:
         return int(close.sum()), distinct
     return 0, 0
+
+
+def averages(one: Series, other: Series) -> int:
+    """The number of points of one series that are averages of the other's, one for each epoch; 0 if they are not.
+
+    MAE's `log.txt` has the mean loss of an epoch under the name of the loss in its event files. The other series has
+    only some of the points that were averaged, hence the tolerance.
+    """
+    import numpy as np
+
+    coarse, fine = (one, other) if len(one) < len(other) else (other, one)
+    n = len(coarse)
+    if n < _MIN_AVERAGES or len(fine) < _MIN_POINTS_PER_AVERAGE * n or len(np.unique(coarse.values)) < _MIN_AVERAGES:
+        return 0
+    means = np.array([part.mean() for part in np.array_split(fine.values, n)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.abs(means - coarse.values) / np.abs(coarse.values)
+    # The level must change by more than what is tolerated, or any two flat curves would do.
+    spread = float(np.ptp(coarse.values)) / max(float(np.abs(coarse.values).max()), 1e-300)
+    is_average = error.max() <= _MAX_AVERAGE_ERROR and np.median(error) <= _MAX_MEDIAN_AVERAGE_ERROR
+    return n if is_average and spread > 2 * _MAX_AVERAGE_ERROR else 0
 
 
 def _chance(one: NDArray[np.float64], other: NDArray[np.float64], tolerance: NDArray[np.float64]) -> float:

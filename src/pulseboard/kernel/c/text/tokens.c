@@ -78,6 +78,14 @@ static size_t escape(const char *p, const char *end) {
 
 static int is_bar(char c) { return c != '\0' && strchr("#=.-_>*~+", c) != NULL; }
 
+// Whether a name goes on after the slash at `p` with digits that begin a word, as in acc/30_degree.
+static int continues_name(const char *p, const char *end) {
+    if (*p++ != '/') return 0;
+    const char *digits = p;
+    while (p < end && kind_of((unsigned char)*p) == DIGIT) p++;
+    return p > digits && p + 1 < end && *p == '_' && kind_of((unsigned char)p[1]) == LETTER;
+}
+
 int pb_tokens_text(pb_scan *scan) {
     const char *p = scan->line, *end = p + scan->line_length;
     uint64_t hash = 0xcbf29ce484222325ULL;
@@ -96,11 +104,12 @@ int pb_tokens_text(pb_scan *scan) {
                 p += used;
                 continue;
             }
-            // A name keeps its digits: conv2d, layer.0.weight, mAP@0.5.
+            // A name keeps its digits: conv2d, layer.0.weight, mAP@0.5, acc/30_degree.
             while (p < end) {
                 kind = kind_of((unsigned char)*p);
                 int after = p + 1 < end ? kind_of((unsigned char)p[1]) : SKIP;
-                int joined = (*p == '.' && (after == DIGIT || after == LETTER)) || (*p == '@' && after == DIGIT);
+                int joined = (*p == '.' && (after == DIGIT || after == LETTER)) || (*p == '@' && after == DIGIT) ||
+                             continues_name(p, end);
                 if (kind != LETTER && kind != DIGIT && !joined) break;
                 hash = mix(hash, (unsigned char)*p++);
             }
