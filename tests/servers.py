@@ -130,13 +130,14 @@ def read_columns(data):
     return decoded
 
 
-def start_server(*arguments, home, env=None):
+def start_server(*arguments, home, env=None, cwd=None):
     """Start `pulseboard …` in its own process, and wait until it prints its URL."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pulseboard", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        cwd=cwd,
         env={
             **{k: v for k, v in os.environ.items() if k not in ("SSH_CONNECTION", "PULSEBOARD_TOKEN")},
             "PULSEBOARD_DATA_DIR": str(home / "data"),

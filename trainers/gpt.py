@@ -58,6 +58,7 @@ def arguments() -> argparse.ArgumentParser:
     optimization.add_argument(
         "--warmup_steps", type=int, default=40, help="linear rise from 0: Adam's first steps are erratic"
     )
+    optimization.add_argument("--constant_lr", action="store_true", help="no cosine after the warm-up")
     optimization.add_argument("--optimizer", choices=["adamw", "sgd"], default="adamw")
     optimization.add_argument("--weight_decay", type=float, help="of matrices only (0.1 for adamw, 1e-4 for sgd)")
     optimization.add_argument("--grad_clip", type=float, default=1.0, help="maximum gradient norm; 0: no clipping")
@@ -71,6 +72,9 @@ def arguments() -> argparse.ArgumentParser:
     machine.add_argument("--compile", action="store_true", help="torch.compile: slow start, fast steps")
     logging = parser.add_argument_group("logging")
     logging.add_argument("--use_tensorboard", action=argparse.BooleanOptionalAction, default=True)
+    logging.add_argument(
+        "--report_to", nargs="*", default=["tensorboard"], help="also wandb, aim, mlflow, json, console"
+    )
     logging.add_argument("--tensorboard_dir", default="runs", help="log directory")
     logging.add_argument("--run_name", help="name of the run's directory instead of <date>_<number>")
     logging.add_argument("--run-tag", "--run_tag", help="appended to the number: 2026-02-10_012-<tag>")
@@ -86,7 +90,9 @@ def arguments() -> argparse.ArgumentParser:
     )
     logging.add_argument("--quiet", action="store_true", help="print nothing")
     evaluation = parser.add_argument_group("evaluation")
-    evaluation.add_argument("--eval_freq", type=int, default=50, help="steps between evaluations")
+    evaluation.add_argument(
+        "--eval_freq", "--eval-interval", "--eval_interval", type=int, default=50, help="steps between evaluations"
+    )
     evaluation.add_argument("--eval_iters", type=int, default=8, help="batches per evaluation, always the same ones")
     evaluation.add_argument("--sample_length", type=int, default=160, help="tokens of a generated sample; 0: none")
     evaluation.add_argument("--hellaswag", metavar="FILE", help="JSONL of rowanz/hellaswag")
@@ -114,9 +120,9 @@ def parse(argv: list[str] | None, parser: argparse.ArgumentParser) -> tuple[argp
 # ---- the training
 
 
-def main(argv: list[str] | None = None) -> LoopParts:
-    """Train from start to end."""
-    args, checkpoint = parse(argv, arguments())
+def main(argv: list[str] | None = None, *, parser: argparse.ArgumentParser | None = None) -> LoopParts:
+    """Train from start to end. `parser` has the flags of `arguments`, with other defaults."""
+    args, checkpoint = parse(argv, parser or arguments())
     tags = UPPER if args.tags == "upper" else LOWER
     if args.learning_rate is None:
         args.learning_rate = 3e-3 if args.optimizer == "adamw" else 0.3
@@ -189,7 +195,7 @@ def main(argv: list[str] | None = None) -> LoopParts:
         "val_tokens": len(text.val),
         "tokens_a_step": tokens_per_step,
         "parameters": sum(p.numel() for p in raw.parameters()),
-        "lr_schedule": "warm-up and cosine",
+        "lr_schedule": "constant" if args.constant_lr else "warm-up and cosine",
         "world_size": world_size,
     }
     run = pb.init(
@@ -199,7 +205,7 @@ def main(argv: list[str] | None = None) -> LoopParts:
         resume=checkpoint["run"] if resumes else None,
         config=config,
         notes=notes_of(args),
-        report_to=["tensorboard"] if args.use_tensorboard else [],
+        report_to=args.report_to if args.use_tensorboard else [],
         histogram_interval=args.histogram_interval,
         telemetry_secs=args.telemetry_secs,
     )
@@ -209,6 +215,8 @@ def main(argv: list[str] | None = None) -> LoopParts:
     def lr_at(step: int) -> float:
         if step < args.warmup_steps:
             return args.learning_rate * (step + 1) / args.warmup_steps
+        if args.constant_lr:
+            return args.learning_rate
         progress = (step - args.warmup_steps) / max(1, args.max_steps - args.warmup_steps)
         cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
         return args.learning_rate * (args.min_lr_share + (1 - args.min_lr_share) * cosine)
@@ -352,7 +360,7 @@ def main(argv: list[str] | None = None) -> LoopParts:
                 tags["norm"]: clipped["train/gradient/global_norm_after_clip"],
                 tags["step_time"]: 1000 * step_secs,
                 tags["tokens_per_sec"]: batch[0].numel() * world_size / step_secs,
-                tags["epoch"]: order.epoch(step),
+                tags["epoch"]: int(order.epoch(step)) if getattr(args, "whole_epochs", False) else order.epoch(step),
                 tags["batch"]: checksum,
                 **clipped,
             }

@@ -1,6 +1,7 @@
 """Train a hierarchical JEPA: hide parts of an image, and predict their features from the rest at three resolutions.
 
 python trainers/hjepa.py                                            # a minute on one core
+python trainers/hjepa.py config.yaml                                # its blocks `logging` and `masking`; flags override
 python trainers/hjepa.py --images pictures/ --size 224 --patch 16 --dim 768 --depth 12 --heads 12 --steps 300000
 python trainers/hjepa.py --fault no-stop-gradient                   # broken on purpose; see zoo/faults/
 
@@ -34,6 +35,7 @@ from pulseboard.instruments import (
 )
 
 sys.path.insert(0, str(Path(__file__).parent))
+from config_file import flags_in
 from hjepa_model import HJEPA, LEVELS, pooled
 from image_data import Images, batch_of, folder, image_grid, random_of, split, textures
 from loop_parts import LoopParts, add_fault_argument, apply_fault, batch_checksum, config_of, find_fault, notes_of
@@ -41,6 +43,8 @@ from loop_parts import LoopParts, add_fault_argument, apply_fault, batch_checksu
 # ---- arguments
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("config", nargs="?", help="YAML: logging (log_dir, log_frequency, experiment_name), masking, wandb")
+parser.add_argument("--run-name", help="name of the run's directory instead of <date>_<number>")
 parser.add_argument("--dir", default="runs", help="log directory (runs)")
 parser.add_argument("--run-tag", help="appended to the run's number")
 parser.add_argument("--steps", type=int, default=1000, help="batches to train on (1000)")
@@ -78,6 +82,9 @@ parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else
 parser.add_argument("--seed", type=int, default=0)
 add_fault_argument(parser, base="hjepa")
 args = parser.parse_args()
+if args.config:
+    parser.set_defaults(**flags_in(args.config))
+    args = parser.parse_args()
 if args.fault:
     find_fault(args.fault, base="hjepa")  # exits for an unknown name, before a run starts
 
@@ -87,9 +94,9 @@ eval_every = args.eval_every or max(1, args.steps // 25)
 histogram_interval = args.histogram_interval or max(1, args.steps // 5)
 clip_norm = args.clip_norm or None
 grid = args.size // args.patch
-if grid % 2 ** (LEVELS - 1):
+if grid < 2 ** (LEVELS - 1):
     raise SystemExit(
-        f"{args.size} pixels make {grid} patches of {args.patch} per side; {LEVELS} levels need a multiple of 4."
+        f"{args.size} pixels make {grid} patches of {args.patch} per side; {LEVELS} levels need at least 4."
     )
 
 # ---- data: images and masks
@@ -240,6 +247,8 @@ def probe(encoder: nn.Module) -> float:
 
 run = pb.init(
     dir=args.dir,
+    settings_file=args.config,
+    run_id=args.run_name,
     run_tag=args.run_tag,
     resume=args.resume,
     tags=["hjepa"],

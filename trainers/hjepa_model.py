@@ -38,12 +38,12 @@ def positions(grid: int, dim: int) -> torch.Tensor:
 
 
 def pooled(x: torch.Tensor, level: int) -> torch.Tensor:
-    """Features of a level: means over squares of 1, 4 or 16 patches. (samples, positions, dim)."""
+    """Features of a level: means over squares of 1, 4 or 16 patches, fewer at the edge. (samples, positions, dim)."""
     if level == 0:
         return x
     grid = math.isqrt(x.shape[1])
     square = x.transpose(1, 2).unflatten(2, (grid, grid))
-    return F.avg_pool2d(square, 2**level).flatten(2).transpose(1, 2)
+    return F.avg_pool2d(square, 2**level, ceil_mode=True, count_include_pad=False).flatten(2).transpose(1, 2)
 
 
 class Encoder(nn.Module):

@@ -77,6 +77,15 @@ class LoopParts:
             scaler.step(self.optimizer)
             scaler.update()
 
+    def get_moe_stats(self) -> dict[str, Any]:
+        """The state of the routers at the last step. `valid` is false before the first one and without experts."""
+        names = ("aux_loss", "z_loss", "expert_utilization", "load_imbalance")
+        latest = self.extra.get("moe_stats")
+        return {
+            **{name: float(latest[f"moe/{name}"]) if latest else 0.0 for name in names},
+            "valid": latest is not None,
+        }
+
 
 def batch_checksum(batch: Any) -> float:
     """A checksum that different batches rarely share: 24 bits, which a float32 in an event file holds exactly."""

@@ -96,7 +96,10 @@ def parse(argv: list[str] | None) -> tuple[argparse.Namespace, dict, dict | None
         checkpoint = load_checkpoint(Path(first.output_dir), first.resume)
         known = checkpoint["args"] | known
     parser.set_defaults(**known)
-    return parser.parse_args(argv), {name: value for name, value in file.items() if name not in known}, checkpoint
+    args = parser.parse_args(argv)
+    if not {"tensorboard", "json", "console"} & set(args.report_to):  # only external backends: the local logs stay on
+        args.report_to = ["tensorboard", "json", "console", *args.report_to]
+    return args, {name: value for name, value in file.items() if name not in known}, checkpoint
 
 
 # ---- the training
@@ -351,13 +354,8 @@ def main(argv: list[str] | None = None) -> LoopParts:
             if kind == "cuda":
                 log_gpu_state(logger, step, device)
         parts.log(values, step)
-        logger.log_moe_stats(
-            step,
-            float(health["moe/aux_loss"]),
-            float(health["moe/z_loss"]),
-            float(health["moe/expert_utilization"]),
-            float(health["moe/load_imbalance"]),
-        )
+        parts.extra["moe_stats"] = health
+        logger.log_moe_stats(step, **parts.get_moe_stats())
         logger.log_step(
             step, values["train/epoch"], tokens, 1000 * secs, float(values["train/norm"]), float(cross_entropy), lr
         )

@@ -36,17 +36,10 @@ def log_gpu_model(logger: pb.TrainingRunLogger, device: str) -> None:
 
 
 def log_gpu_state(logger: pb.TrainingRunLogger, step: int, device: str) -> None:
-    """Load, clock, power and temperature of the GPU, which torch reads through NVML."""
-    try:
-        logger.log_gpu_state(
-            step,
-            torch.device(device).index or 0,
-            clock=torch.cuda.clock_rate(device),
-            power=torch.cuda.power_draw(device),
-            temperature=torch.cuda.temperature(device),
-            gpu_util=torch.cuda.utilization(device),
-            mem_util=torch.cuda.memory_usage(device),
-            dram_free=torch.cuda.mem_get_info(device)[0],
-        )
-    except (ModuleNotFoundError, RuntimeError):
-        pass  # NVML is not available
+    """The GPU's state with all its fields, as Pulseboard's telemetry reads them through NVML."""
+    from pulseboard.record.telemetry.sources.gpu import gpu_states
+
+    index = torch.device(device).index or 0
+    for state in gpu_states():
+        if state.pop("id") == index:
+            logger.log_gpu_state(step, index, state)

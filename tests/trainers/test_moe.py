@@ -102,6 +102,28 @@ def test_report_to_chooses_the_sinks_and_flags_override_the_file(train, runs):
     assert run_json["config"]["learning_rate"] == 0.5
 
 
+def test_external_backends_alone_leave_the_local_logs_on(tmp_path):
+    file = tmp_path / "config.yaml"
+    file.write_text("report_to: [wandb, aim]\nwandb_project: my-project\n")
+    args, sink_settings, _ = moe.parse([str(file)])
+    assert args.report_to == ["tensorboard", "json", "console", "wandb", "aim"]
+    assert sink_settings == {"wandb_project": "my-project"}
+    assert moe.parse(["--report_to", "tensorboard"])[0].report_to == ["tensorboard"]
+
+
+def test_the_trainer_returns_the_state_of_its_routers(runs, corpus, tmp_path):
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump({"report_to": ["tensorboard", "json"], **SMALL}))
+    flags = ["--text", corpus, "--output_dir", str(runs), "--run_name", "stats", "--max_steps", "2"]
+    stats = moe.main([str(file), *flags]).get_moe_stats()
+    logged = [record for record in records(runs, "stats") if record["log"] == "moe"][-1]
+    assert stats == {
+        **{name: pytest.approx(logged[name], rel=1e-5) for name in ("aux_loss", "z_loss")},
+        **{name: pytest.approx(logged[name], rel=1e-5) for name in ("expert_utilization", "load_imbalance")},
+        "valid": True,
+    }
+
+
 # ---- routing
 
 

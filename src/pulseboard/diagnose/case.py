@@ -93,6 +93,12 @@ class Case:
         """Where the series of a role leaves the range of earlier runs; None if it stays inside or there are none."""
         return self.earlier.departure(self, role) if self.earlier is not None else None
 
+    @property
+    def gpu_memory_gb(self) -> float | None:
+        """What the GPU has, from the config or as telemetry logged it; None if unknown."""
+        logged = self.tracks.get("memory/vram_total_gb")
+        return self.context.memory_limit_gb or (logged.high if logged is not None and len(logged) else None)
+
     # ---- time
 
     @property

@@ -68,6 +68,22 @@ def test_a_metric_gets_the_verdict_that_the_guide_has_for_its_value(card, profil
     assert (row.value, row.verdict, row.grade) == (pytest.approx(value), verdict, grade)
 
 
+def test_a_verdict_that_is_not_good_comes_with_the_warning_signs_of_the_guide(card):
+    tag = "train/ema/weight_magnitude_ratio"
+    assert metric(card("hjepa", {tag: flat(0.7)}), tag).signs == ("below 0.8 or above 1.2: check the learning rate",)
+    assert metric(card("hjepa"), tag).signs == ()
+
+
+def test_the_size_of_the_gpu_may_come_from_telemetry(card):
+    changes = {"memory/vram_peak_gb": flat(23.8), "memory/vram_total_gb": flat(24)}
+    made = card("diffusion", changes, config={"gpu_memory_gb": None}, findings=None)
+    assert ("memory/vram_peak_gb", "share of gpu") in broken(made)
+    (pattern,) = [row for row in made.patterns if row.name == "Peak memory near the limit"]
+    assert any(reason.startswith("oom-risk:") for reason in pattern.because)
+    unknown = card("diffusion", {"memory/vram_peak_gb": flat(23.8)}, config={"gpu_memory_gb": None})
+    assert ("memory/vram_peak_gb", "share of gpu") not in broken(unknown)
+
+
 def test_limits_of_768_dimensions_are_scaled_to_the_run(card):
     tag = COLLAPSE + "effective_rank"
     row = metric(card("hjepa", {tag: flat(45)}, config={"embedding_dim": 64}), tag)

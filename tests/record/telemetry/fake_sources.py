@@ -55,7 +55,7 @@ def fake_torch(*counts: dict[str, int], initialized: bool = True, cuda: str | No
     def properties(index: int) -> SimpleNamespace:
         assert initialized, "CUDA would have been started"
         uuid = f"{index}1111111-2222-3333-4444-555555555555"
-        return SimpleNamespace(uuid=uuid, multi_processor_count=132, L2_cache_size=50 << 20)
+        return SimpleNamespace(uuid=uuid, multi_processor_count=132, L2_cache_size=50 << 20, total_memory=24 << 30)
 
     torch = ModuleType("torch")
     torch.version = SimpleNamespace(cuda=cuda)

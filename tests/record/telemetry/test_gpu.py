@@ -24,7 +24,7 @@ from pulseboard.core.errors import MissingPackage
 from pulseboard.record.telemetry import Sample, Telemetry
 from pulseboard.record.telemetry.source import Unavailable
 from pulseboard.record.telemetry.sources.gpu import METRICS as GPU_METRICS
-from pulseboard.record.telemetry.sources.gpu import Gpus
+from pulseboard.record.telemetry.sources.gpu import Gpus, gpu_states
 from pulseboard.rundir import json_log
 from pulseboard.rundir.json_log_metrics import metrics_of
 
@@ -280,3 +280,15 @@ def test_the_real_library_finds_gpus_or_reports_that_there_are_none(monkeypatch)
         source = Gpus("")
         assert all("clock" in state for state in states(source))
         source.close()
+
+
+def test_the_state_of_gpus_can_be_read_once(nvml):
+    nvml(gpu(0), gpu(1))
+    found = gpu_states()
+    assert [state["id"] for state in found] == [0, 1]
+    assert len(found[0]) == 14  # the id and 13 fields
+
+
+def test_without_a_gpu_there_is_no_state(monkeypatch):
+    with absent(monkeypatch, "pynvml"):
+        assert gpu_states() == []

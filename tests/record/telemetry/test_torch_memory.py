@@ -24,6 +24,7 @@ def test_torch_memory_is_that_of_the_fullest_gpu(monkeypatch):
         "memory/vram_allocated_gb": 2.0,
         "memory/vram_reserved_gb": 3.0,
         "memory/vram_peak_gb": 4.0,
+        "memory/vram_total_gb": 24.0,
         "memory/allocator_segments": 7.0,
         "memory/allocator_unused": 0.5,
         "memory/allocator_retries": 1.0,

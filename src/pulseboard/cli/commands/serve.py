@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from pulseboard.core.errors import LogNotFound, PulseboardError
 
 if TYPE_CHECKING:
+    from pulseboard.record.settings import Settings
     from pulseboard.serve.live.dashboard import Dashboard
     from pulseboard.serve.server import Server
 
@@ -33,6 +34,7 @@ _IGNORED_FLAGS = {
     "max_reload_threads": "one thread per core is used",
     "load_fast": "there is only one loader, and it is fast",
 }
+_PROJECT_FILE = os.path.join("configs", "tensorboard.json")
 _PROGRESS_SECS = 0.2
 _PROGRESS_AFTER_SECS = 0.5
 
@@ -120,9 +122,14 @@ def run(args: argparse.Namespace) -> int:
     for name, why in _IGNORED_FLAGS.items():
         if getattr(args, name) is not None:
             print(f"--{name} has no effect: {why}.", file=sys.stderr)
-    paths = paths_of(args)
+    from pulseboard.serve.settings import DEFAULT_PORT
+
+    project = _project_settings()
+    paths = paths_of(args) or ([project.runs_dir] if project is not None else [])
     if not paths:
         raise LogNotFound("(none)", why="no log directory given; try `pulseboard runs/`")
+    if args.port is None and project is not None and project.port != DEFAULT_PORT:
+        args.port = project.port
     from pulseboard.read.discovery.log_directory import log_directories_from
     from pulseboard.serve.server import Server
     from pulseboard.serve.settings import ServerSettings
@@ -150,6 +157,15 @@ def run(args: argparse.Namespace) -> int:
     if args.verbose:
         _print_traffic(server)
     return 0
+
+
+def _project_settings() -> Settings | None:
+    """The settings of `configs/tensorboard.json` in the working directory; None if there is no such file."""
+    if not os.path.isfile(_PROJECT_FILE):
+        return None
+    from pulseboard.record.settings import load_settings
+
+    return load_settings()[0]
 
 
 def _introduce(server: Server, *, named: bool) -> None:

@@ -248,7 +248,7 @@ def _stop_while_other_falls(subject: Subject) -> Iterator[Measured]:
 @_measure
 def _share_of_gpu(subject: Subject) -> Iterator[Measured]:
     """Gigabytes over what the GPU has, if the config or the log says how much that is."""
-    limit = subject.case.context.memory_limit_gb
+    limit = subject.case.gpu_memory_gb
     if limit:
         for track in subject.tracks:
             yield Measured(track.tag, present(track) / limit)

@@ -90,6 +90,7 @@ def _metric_row(metric: ProfileMetric, track: Track, case: Case) -> MetricRow:
         stage=expected_now,
         verdict=verdict,
         grade=grade,
+        signs=metric.warning_signs if bad else (),
         notes=tuple(notes),
     )
 

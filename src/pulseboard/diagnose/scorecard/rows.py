@@ -26,6 +26,7 @@ class MetricRow:
     stage: str  # the range at this point of training, if the document has one
     verdict: str  # in the document's words
     grade: Grade
+    signs: tuple[str, ...] = ()  # the document's warning signs for the metric, if the verdict is not good
     notes: tuple[str, ...] = ()
 
 

@@ -78,7 +78,8 @@ def _metrics(card: Scorecard, notes: _Footnotes, *, width: int) -> Iterator[Line
         for row in card.metrics
     ]
     widths = [max((len(column) for column in columns), default=0) for columns in list(zip(*rows, strict=True))[:3]]
-    for tag, value, verdict, limits, grade in rows:
+    signs = [row.signs for row in card.metrics]
+    for (tag, value, verdict, limits, grade), said in zip(rows, signs, strict=True):
         indent = 2 + sum(widths) + 6
         head = (
             Piece(f"  {tag:<{widths[0]}}  {value:>{widths[1]}}  "),
@@ -87,6 +88,8 @@ def _metrics(card: Scorecard, notes: _Footnotes, *, width: int) -> Iterator[Line
         texts = textwrap.wrap(limits, max(24, width - indent)) or [""]
         yield (*head, Piece(texts[0], "dim"))
         yield from ((Piece(" " * indent + text, "dim"),) for text in texts[1:])
+        for sign in said:
+            yield from _wrapped(sign, first=" " * 6, width=width, style=_STYLES[grade])
     if card.missing:
         shown = ", ".join(card.missing[:_MOST_MISSING])
         more = f" and {len(card.missing) - _MOST_MISSING} more" if len(card.missing) > _MOST_MISSING else ""

@@ -27,6 +27,7 @@ _METRIC = schema.named_record(
         "stage": schema.string(),
         "verdict": schema.string(),
         "grade": _GRADE,
+        "signs": _TEXTS,
         "notes": _TEXTS,
     },
 )

@@ -27,7 +27,7 @@ def oom_risk(case: Case) -> Iterator[Finding]:
         return
     for track in case.every("memory.peak"):
         percent = "%" in track.tag or "util" in track.tag
-        whole = 100.0 if percent else case.context.memory_limit_gb
+        whole = 100.0 if percent else case.gpu_memory_gb
         if whole is None or track.high / whole <= limit:
             continue
         yield case.finding(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pulseboard.core.errors import MissingPackage
 from pulseboard.core.metric import Metric
 from pulseboard.record.messages import warn_once
 from pulseboard.record.optional_import import load
@@ -204,6 +205,22 @@ class Gpus(Source):
                         f"gpu {gpu.id}", f"GPU {gpu.id}: {name} could not be read: {error}. It will be tried again."
                     )
         return {name: value for name, value in values.items() if value is not None}
+
+
+def gpu_states() -> list[dict[str, Any]]:
+    """The state of every visible GPU now, with the fields of a `gpu` record; empty if NVML is not available."""
+    try:
+        gpus = Gpus("")
+    except (Unavailable, MissingPackage):
+        return []
+    try:
+        return [
+            {k: v for k, v in record.items() if k != "log"}
+            for record in gpus.sample(0.0).records
+            if record["log"] == "gpu"
+        ]
+    finally:
+        gpus.close()
 
 
 def visible_gpus(nvml: Any, environment: Mapping[str, str] = os.environ) -> Iterator[Gpu]:
