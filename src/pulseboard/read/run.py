@@ -206,6 +206,14 @@ class Run(Table, ABC):
         """The log that has precedence, if the run is joined from several; else the run itself."""
         return self
 
+    @property
+    def whole(self) -> Run:
+        """All event files of its directory as one run, as TensorBoard shows it; the run itself if it has none.
+
+        Another one than the run if several trainings were logged to the directory, one after the other.
+        """
+        return self if self.main is self else self.main.whole
+
     def logs(self) -> list[Run]:
         """The logs that the run is joined from, the main one first."""
         return [self]

@@ -224,6 +224,14 @@ def test_the_mean_losses_of_epochs_belong_to_the_training_whose_losses_they_aver
     assert len(runs["output"].series("train_loss (log.txt)")) == 10
 
 
+def test_a_joined_run_knows_what_tensorboard_shows(tmp_path):
+    _write_mae(tmp_path / "output", epochs=10)
+    written(tmp_path / "alone.csv", "step,loss\n1,2.0\n2,1.0\n")
+    runs = pb.read(tmp_path)
+    assert runs["output"].whole.tags() == ["train_loss"]
+    assert runs["alone.csv"].whole is runs["alone.csv"]
+
+
 def test_mean_losses_of_another_level_are_another_training(tmp_path):
     _write_mae(tmp_path / "output", epochs=10, level=1.3)
     assert set(pb.read(tmp_path)) == {"output", "output/log.txt"}

@@ -39,9 +39,7 @@ class EventFileRun(Run):
         self.files: list[EventFile] = []  # in the order they are read
         self.last_active = 0.0
         self.ranks = {0: self}
-        self.whole = self if whole is None else whole
-        """All event files of the directory as one run, as TensorBoard shows it. Another one than the run itself if
-        several trainings were logged there, one after the other."""
+        self._whole = whole
         self._part: Note | None = None
         self._index: dict[Tag, TagInfo] = {}
         self._index_version: object = None
@@ -206,6 +204,11 @@ class EventFileRun(Run):
         return hparams_from(records)
 
     # ---- the run as a whole
+
+    @property
+    def whole(self) -> EventFileRun:
+        """All event files of the directory as one run; the run itself unless several trainings were logged there."""
+        return self if self._whole is None else self._whole
 
     @property
     def points(self) -> int:
