@@ -1,9 +1,12 @@
 """Scorecards of synthetic runs: milestones, the flowchart, patterns, and how often things are logged."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from guided_runs import DONE, GOOD_RUNS, every, flat, metric, through
 
+from pulseboard.core.finding import Finding
 from pulseboard.diagnose.profile import load_profile, shipped
 
 COLLAPSE = "train/collapse/level1_"
@@ -165,6 +168,16 @@ def test_a_pattern_is_also_recognized_by_its_finding(card):
     made = card("gpt", {"Loss/train": np.where(half, np.nan, 4.0)}, findings=None)
     (row,) = [row for row in made.patterns if row.name == "Loss is NaN"]
     assert any(reason.startswith("loss-nan:") for reason in row.because)
+
+
+def test_an_info_alone_is_not_a_pattern(card):
+    note = Finding(
+        "loss-plateau", "info", "Loss/train", 500, 1000, "Loss/train has been at about 2.8 since step 500.", ()
+    )
+    made = card("gpt", findings=[note])
+    assert [row.name for row in made.patterns if row.matches] == []
+    alarm = card("gpt", findings=[replace(note, severity="warning")])
+    assert [row.name for row in alarm.patterns if row.matches] == ["Loss does not fall"]
 
 
 # ---- how often things are logged

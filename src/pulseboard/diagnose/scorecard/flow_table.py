@@ -23,8 +23,9 @@ def flow_rows(case: Case) -> Iterator[FlowRow]:
 
 
 def pattern_rows(case: Case, findings: Iterable[Finding]) -> Iterator[PatternRow]:
-    """Every pattern. It matches if all its signs are there, or if a finding of its kind was made."""
-    found = {finding.slug: finding for finding in findings}
+    """Every pattern. It matches if all its signs are there, or if a finding of its kind needs action."""
+    # Healthy runs have infos too: a loss that levels out at the end is not one that does not fall.
+    found = {finding.slug: finding for finding in findings if finding.severity != "info"}
     for pattern in case.profile.patterns:
         signs = answers(pattern.signs, case)
         because = [f"{one.slug}: {one.summary}" for slug in pattern.when if (one := found.get(slug)) is not None]
