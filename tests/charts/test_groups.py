@@ -13,7 +13,7 @@ from series_files import write_series
 
 import pulseboard as pb
 from pulseboard.charts.local import LocalCharts
-from pulseboard.charts.query import GroupQuery
+from pulseboard.charts.query import GroupQuery, Query, Smoothing
 from pulseboard.charts.student_t import quantile_975
 from pulseboard.read.axis.interpolation import interpolate
 
@@ -143,3 +143,34 @@ def test_a_tag_that_no_run_has_makes_no_groups(tmp_path):
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "events.out.tfevents.1").write_bytes(event_file(version(), *scalars("other", (1, 1.0))))
     assert groups(tmp_path) == {}
+
+
+# ---- smoothing, and what is outside the range
+
+
+@pytest.mark.parametrize("steps, buckets", [(40, 100), (400, 50)])
+def test_a_smoothed_group_is_the_mean_of_its_smoothed_runs(tmp_path, steps, buckets):
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        write_run(tmp_path / f"r{seed}", *((step, float(random.standard_normal())) for step in range(steps)))
+    smoothing = Smoothing("debiased", 0.9)
+    [group] = groups(tmp_path, smoothing=smoothing, buckets=buckets).values()
+    charts = LocalCharts(pb.read(tmp_path))
+    windows = charts.window(Query(runs=sorted(charts.runs), tags=["loss"], smoothing=smoothing))
+    grid = group.columns["x"]
+    rows = [interpolate(window.columns["x"], window.columns["smooth"], grid) for window in windows]
+    assert group.smoothed["mean"] == pytest.approx(np.mean(rows, axis=0))
+    assert group.smoothed["sd"] == pytest.approx(np.std(rows, axis=0, ddof=1))
+    assert np.abs(np.diff(group.smoothed["mean"])).mean() < 0.5 * np.abs(np.diff(group.columns["mean"])).mean()
+    [plain] = groups(tmp_path, buckets=buckets).values()
+    assert plain.smoothed is None
+    assert plain.columns["mean"] == pytest.approx(group.columns["mean"])
+
+
+def test_between_two_points_a_group_has_its_neighbors(tmp_path):
+    for name, offset in (("a", 0.0), ("b", 2.0)):
+        write_run(tmp_path / name, *((step, step + offset) for step in (0, 10, 20)))
+    [group] = groups(tmp_path, start=12, end=17, neighbors=True).values()
+    assert group.columns["x"].tolist() == [10, 20]
+    assert group.columns["mean"].tolist() == [11, 21]
+    assert group.extent == (0, 20)

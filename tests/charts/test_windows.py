@@ -326,3 +326,49 @@ def test_the_least_recently_used_curves_are_dropped_to_free_memory(tmp_path):
     assert 0 < charts._held_bytes <= 200_000
     assert len(charts._curves) < 5
     assert charts._held_bytes == sum(charts._sizes.values())
+
+
+# ---- neighbors
+
+
+def test_neighbors_are_the_nearest_points_outside_the_range_and_count_in_no_total(tmp_path):
+    charts = written(tmp_path, *((step, float(step)) for step in range(0, 100, 10)))
+    window = one(charts, start=33, end=38, neighbors=True)
+    assert window.columns["x"].tolist() == [30, 40]
+    assert window.columns["y"].tolist() == [30.0, 40.0]
+    assert (window.points, window.extent) == (0, (0.0, 90.0))
+    assert one(charts, start=33, end=38).columns["x"].tolist() == []
+    everything = one(charts, neighbors=True)
+    assert everything.columns["x"].tolist() == list(range(0, 100, 10))
+
+
+def test_neighbors_of_a_bucketed_window_are_rows_of_one_point(tmp_path):
+    charts = written(tmp_path, *((step, float(step)) for step in range(1000)))
+    smoothing = Smoothing("debiased", 0.5)
+    inside = one(charts, start=100, end=899, buckets=50, smoothing=smoothing)
+    window = one(charts, start=100, end=899, buckets=50, smoothing=smoothing, neighbors=True)
+    for name, values in inside.columns.items():
+        assert window.columns[name][1:-1].tolist() == values.tolist(), name
+    for name in ("x", "first", "min", "max", "last"):
+        assert window.columns[name][[0, -1]].tolist() == [99, 900], name
+    full = one(charts, smoothing=smoothing)
+    assert window.columns["smooth"][[0, -1]].tolist() == full.columns["smooth"][[99, 900]].tolist()
+    assert (window.points, window.exact) == (800, False)
+
+
+def test_a_neighbor_that_a_logarithmic_axis_cannot_show_is_left_out(tmp_path):
+    charts = written(tmp_path, (0, 1.0), (10, 2.0), (20, 3.0))
+    window = one(charts, start=5, end=12, log_x=True, neighbors=True)
+    assert window.columns["x"].tolist() == [10, 20]
+
+
+# ---- steps on other axes
+
+
+def test_steps_are_found_on_time_axes_and_outside_steps_at_the_ends(tmp_path):
+    charts = written(tmp_path, (0, 1.0), (10, 2.0), (20, 3.0), wall_times=[1000.0, 1010.0, 1040.0])
+    assert charts.x_of_steps("r", "loss", [0, 15, 99], x="wall") == [1000.0, 1025.0, 1040.0]
+    assert charts.x_of_steps("r", "loss", [-5, 10], x="relative") == [0.0, 10.0]
+    assert charts.x_of_steps("r", "loss", [7], x="step") == [7]
+    assert charts.x_of_steps("r", "loss", [7], x="tag:tokens") == [None]
+    assert charts.x_of_steps("r", "nothing", [7], x="wall") == [None]

@@ -89,6 +89,22 @@ def test_a_metric_can_be_the_x_axis_of_a_window(server):
     assert [metric["rises"] for metric in metrics] == sorted((m["rises"] for m in metrics), reverse=True)
 
 
+def test_a_window_between_two_points_has_its_neighbors(server):
+    ((about, columns),) = server.window(["plain"], ["loss"], **{"from": 3.2, "to": 3.8, "neighbors": True}).values()
+    assert columns["x"].tolist() == [3, 4]
+    assert (about["points"], about["extent"]) == (0, [0, 4999])
+
+
+def test_steps_are_located_on_another_axis(server):
+    places = [{"run": "plain", "tag": "loss", "step": step} for step in (0, 10)]
+    ((_, columns),) = server.window(["plain"], ["loss"], x="wall", buckets=10_000).values()
+    response = server.api("positions", {"x": "wall", "places": places})
+    assert response.json["x"] == [columns["x"][0], columns["x"][10]]
+    nowhere = [{"run": "plain", "tag": "none", "step": 0}]
+    assert server.api("positions", {"x": "wall", "places": nowhere}).json["x"] == [None]
+    assert server.api("positions", {"x": "sideways", "places": places}).status == 400
+
+
 def test_unknown_runs_are_left_out_of_a_window_unless_all_are_unknown(server):
     assert set(server.window(["plain", "unknown"], ["loss"])) == {("plain", "loss")}
     response = server.api("window", {"runs": ["unknown"], "tags": ["loss"]})
@@ -117,6 +133,14 @@ def test_groups_have_a_center_and_a_band(server, statistic):
     header = json.loads(response.body[8 : 8 + int.from_bytes(response.body[4:8], "little")])
     assert {(s["group"], tuple(s["runs"])) for s in header["series"]} == {("p", ("plain",)), ("r", ("rich",))}
     assert set(header["series"][0]["columns"]) == {"x", "y", "low", "high", "count"}
+
+
+def test_a_smoothed_group_has_a_smooth_center_and_band(server):
+    smoothing = {"kind": "debiased", "weight": 0.9}
+    body = {"runs": ["plain", "rich"], "tags": ["loss"], "to": 19, "smoothing": smoothing}
+    ((_, columns),) = read_columns(server.api("groups", body).body).values()
+    assert set(columns) == {"x", "y", "low", "high", "count", "smooth", "smooth_low", "smooth_high"}
+    assert columns["smooth"].tolist() != columns["y"].tolist()
 
 
 def test_a_group_of_two_runs_has_their_mean(server):
@@ -211,6 +235,12 @@ def test_exports_contain_the_logged_values(server, logs, form):
         import pyarrow.parquet as pq
 
         assert pq.read_table(io.BytesIO(response.body))["value"].to_pylist() == expected
+
+
+def test_an_export_by_post_is_the_same_file(server):
+    body = {"runs": ["rich", "plain"], "tags": ["loss"]}
+    assert server.api("export", body).body == server.api("export?run=rich&run=plain&tag=loss").body
+    assert server.api("export", {}).body == server.api("export").body
 
 
 def test_an_export_of_everything_has_every_point(server, logs):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,13 @@ from pulseboard.charts.student_t import quantile_975
 from pulseboard.charts.tag_sets import TagSet
 from pulseboard.charts.windows import Span
 from pulseboard.kernel import curves
+from pulseboard.kernel.curves import Pyramid
 from pulseboard.read.axis.interpolation import interpolate
 from pulseboard.read.run import Run
 
 Floats = NDArray[np.float64]
+PointsOf = Callable[[Curve, GroupQuery], tuple[SortedPoints, float]]
+"""Takes the points of a curve, raw or smoothed, and the origin of their x."""
 
 ALL = "all"
 """The only group of a query without grouping."""
@@ -40,29 +43,43 @@ def members(query: GroupQuery, runs: Mapping[str, Run], *, tags_of: Callable[[Ru
     return groups
 
 
+class Member(NamedTuple):
+    """A run of a group: its curve, and the range of x in which that has points."""
+
+    run: str
+    curve: Curve
+    span: Span
+
+
 def statistics(
-    tag: str, groups: Mapping[str, Sequence[tuple[str, Curve]]], query: GroupQuery, *, span: Span
+    tag: str, groups: Mapping[str, Sequence[Member]], query: GroupQuery, *, span: Span
 ) -> list[GroupStatistics]:
-    """The statistics of each group of (run, curve), over a range of x shared by all groups."""
-    return [
-        GroupStatistics(
-            label,
-            tag,
-            tuple(name for name, _ in group),
-            _statistics([curve for _, curve in group], query, span),
-        )
-        for label, group in groups.items()
-    ]
+    """The statistics of each group, over a range of x shared by all groups."""
+    return [_group(label, tag, group, query, span) for label, group in groups.items()]
 
 
-def _statistics(group: Sequence[Curve], query: GroupQuery, span: Span) -> dict[str, NDArray[Any]]:
-    grid = _distinct_x(group, query, span)
+def _group(label: str, tag: str, group: Sequence[Member], query: GroupQuery, span: Span) -> GroupStatistics:
+    curves = [member.curve for member in group]
+    grid = _distinct_x(curves, query, span)
+    columns = _statistics(curves, query, span, grid, _points)
+    smoothed = None
+    if query.smoothing is not None:
+        # Smoothed at full resolution, then averaged: at the same x, so that both can be drawn together.
+        smoothed = _statistics(curves, query, span, columns["x"], _smoothed_points)
+    own = Span(min(member.span.low for member in group), max(member.span.high for member in group))
+    return GroupStatistics(label, tag, tuple(member.run for member in group), columns, smoothed, own.bounds)
+
+
+def _statistics(
+    group: Sequence[Curve], query: GroupQuery, span: Span, grid: Floats | None, points_of: PointsOf
+) -> dict[str, NDArray[Any]]:
+    """Statistics at each x of the grid; without one, in each bucket."""
     if grid is None:
         grid, levels, lows, highs = _by_bucket(group, query, span)
     else:
-        levels = lows = highs = _at_grid(group, query, grid)
+        levels = lows = highs = _at_grid(group, query, grid, points_of)
     count = np.isfinite(levels).sum(axis=0)
-    kept = count > 0
+    kept = count > 0 if points_of is _points else np.ones(len(count), np.bool_)
     return {"x": grid[kept], **_over_runs(levels[:, kept], lows[:, kept], highs[:, kept], count[kept])}
 
 
@@ -96,8 +113,11 @@ def _mean(levels: Floats, finite: NDArray[np.bool_], count: NDArray[Any]) -> Flo
 
 
 def _distinct_x(group: Sequence[Curve], query: GroupQuery, span: Span) -> Floats | None:
-    """Every x at which any run has a point; None if there are more of them than buckets."""
-    parts = []
+    """Every x at which any run has a point; None if there are more of them than buckets.
+
+    With neighbors, also the nearest x before and after the range.
+    """
+    parts, before, after = [], [], []
     for curve in group:
         with curve.lock:
             points, origin = _points(curve, query)
@@ -106,19 +126,37 @@ def _distinct_x(group: Sequence[Curve], query: GroupQuery, span: Span) -> Floats
             if end - start > 2 * query.buckets:
                 return None
             parts.append(np.unique(points.x[start:end] - origin))
+            if query.neighbors and span.low <= span.high:
+                before.append(points.x[max(start - 1, 0) : start] - origin)
+                after.append(points.x[end : end + 1] - origin)
     grid = np.unique(np.concatenate(parts)) if parts else np.empty(0)
-    return grid if len(grid) <= query.buckets else None
+    if len(grid) > query.buckets:
+        return None
+    nearest_before = np.concatenate(before) if before else np.empty(0)
+    nearest_after = np.concatenate(after) if after else np.empty(0)
+    if query.log_x:
+        nearest_before = nearest_before[nearest_before > 0]
+    return np.concatenate([np.sort(nearest_before)[-1:], grid, np.sort(nearest_after)[:1]])
 
 
 def _points(curve: Curve, query: GroupQuery) -> tuple[SortedPoints, float]:
     return curve.live.sorted_by(windows.x_column(query)), windows.x_origin(curve, query)
 
 
-def _at_grid(group: Sequence[Curve], query: GroupQuery, grid: Floats) -> Floats:
+def _smoothed_points(curve: Curve, query: GroupQuery) -> tuple[SortedPoints, float]:
+    """The same points with smoothed values. They have no pyramid, because they are never put into buckets."""
+    assert query.smoothing is not None
+    points, origin = _points(curve, query)
+    smooth = curve.live.smoothed(query.smoothing, windows.x_column(query))
+    values = smooth if points.order is None else smooth[points.order]
+    return SortedPoints(points.x, values, Pyramid(), points.order), origin
+
+
+def _at_grid(group: Sequence[Curve], query: GroupQuery, grid: Floats, points_of: PointsOf) -> Floats:
     rows = np.empty((len(group), len(grid)))
     for i, curve in enumerate(group):
         with curve.lock:
-            points, origin = _points(curve, query)
+            points, origin = points_of(curve, query)
             rows[i] = interpolate(points.x - origin, points.values, grid)
     return rows
 

@@ -43,6 +43,13 @@ class Charts(ABC):
         """The metrics of the first few of these runs that can be the x axis, those that rise first."""
 
     @abstractmethod
+    def x_of_steps(self, run: str, tag: str, steps: Sequence[float], *, x: str) -> list[float | None]:
+        """Where steps of a tag are on another axis; None for all if the run lacks the tag, or the metric of x.
+
+        A step between two points is interpolated. A step before the first or after the last point is where that is.
+        """
+
+    @abstractmethod
     def window(self, query: Query) -> list[Window]:
         """What a chart draws: one window for each tag and each run that has it, in the query's order."""
 

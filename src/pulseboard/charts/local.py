@@ -12,6 +12,7 @@ from pulseboard.charts.interface import Charts
 from pulseboard.charts.modules import has_modules
 from pulseboard.charts.query import GroupQuery, Query
 from pulseboard.charts.results import RunSummary, RunTable, TagSummary
+from pulseboard.charts.run_states import RunStates
 from pulseboard.charts.tag_sets import TagSet, TagSets
 from pulseboard.charts.thread_pool import ThreadPool
 from pulseboard.core.changes import Changes
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from pulseboard.charts.curve import Curve
     from pulseboard.charts.results import GroupStatistics, Window, XAxisMetric
     from pulseboard.charts.windows import Span
-
-# A run written to within this time counts as live: slow trainings log every few minutes.
-_LIVE_SECS = 300.0
 
 _MAX_CURVES_BYTES = 512 << 20
 
@@ -46,6 +44,7 @@ class LocalCharts(Charts):
     def __init__(self, runs: Runs, *, max_curves_bytes: int = _MAX_CURVES_BYTES) -> None:
         self.runs = runs
         self._tag_sets = TagSets()
+        self._states = RunStates()
         self._threads = ThreadPool()
         self._max_curves_bytes = max_curves_bytes
         self._curves: dict[_CurveKey, Curve] = {}
@@ -91,6 +90,8 @@ class LocalCharts(Charts):
                 self._modules.pop(name, None)
             for key in [key for key in self._curves if key[0] in removed]:
                 self._drop(key)
+        for name in (*changes.grown, *removed):
+            self._states.forget(name)
         return changes
 
     # ---- lists
@@ -107,6 +108,7 @@ class LocalCharts(Charts):
 
     def _summary(self, run: Run, now: float) -> RunSummary:
         tags = self._tag_sets.of(run)
+        state = self._states.of(run, now)
         return RunSummary(
             name=run.name,
             aliases=run.aliases,
@@ -119,7 +121,8 @@ class LocalCharts(Charts):
             kinds=tags.kinds,
             ranks=tuple(sorted(run.ranks)),
             restarts=len(run.restarts()),
-            live=now - run.last_written < _LIVE_SECS,
+            live=state == "running",
+            state=state,
             has_modules=self._has_modules(run),
             axis=run.axis,
         )
@@ -165,6 +168,17 @@ class LocalCharts(Charts):
 
         return x_axis_metrics([run for name in runs if (run := self._find(name)) is not None])
 
+    def x_of_steps(self, run: str, tag: str, steps: Sequence[float], *, x: str) -> list[float | None]:
+        """Where steps of a tag are on another axis; None for all if the run lacks the tag, or the metric of x."""
+        from pulseboard.charts.positions import x_of_steps
+
+        query = Query(runs=[run], tags=[tag], x=x)
+        found = self.runs[run]
+        curve, metric = self._curve(found, 0, tag), self._curve(found, 0, query.x_tag or tag)
+        if curve is None or metric is None:
+            return [None] * len(steps)
+        return x_of_steps(curve, metric, steps, query)
+
     def window(self, query: Query) -> list[Window]:
         """What a chart draws: one window for each tag and each run that has it, in the query's order."""
         from pulseboard.charts import windows
@@ -177,10 +191,10 @@ class LocalCharts(Charts):
                 return run, curve, windows.span_of(curve, query)
 
         def draw(prepared: tuple[Run, Curve, Span], span: Span) -> Window:
-            run, curve, _ = prepared
+            run, curve, own = prepared
             axis = run.ranks[query.rank].axis_of(curve.tag)
             with curve.lock:
-                return windows.window(curve, query, run=run.name, axis=axis, span=span)
+                return windows.window(curve, query, run=run.name, axis=axis, span=span, own=own)
 
         out: list[Window] = []
         runs = [self.runs[name] for name in dict.fromkeys(query.runs)]
@@ -199,14 +213,14 @@ class LocalCharts(Charts):
         members = groups.members(query, runs_by_name, tags_of=self._tag_sets.of)
         out = []
         for tag in dict.fromkeys(query.tags):
-            curves: dict[str, list[tuple[str, Curve]]] = {}
-            spans = []
+            curves: dict[str, list[groups.Member]] = {}
             for label, runs in members.items():
                 for run in runs:
                     if curve := self._curve_for(run, tag, query):
-                        curves.setdefault(label, []).append((run.name, curve))
                         with curve.lock:
-                            spans.append(windows.span_of(curve, query))
+                            span = windows.span_of(curve, query)
+                        curves.setdefault(label, []).append(groups.Member(run.name, curve, span))
+            spans = [member.span for group in curves.values() for member in group]
             out += groups.statistics(tag, curves, query, span=windows.common_span(spans, query))
         self._free_memory()
         return out

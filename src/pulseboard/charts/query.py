@@ -64,6 +64,7 @@ class Query:
     log_x: bool = False  # buckets of equal width on a logarithmic axis; points with x <= 0 are left out
     smoothing: Smoothing | None = None
     orphans: bool = False  # also return orphaned points, in rows of their own
+    neighbors: bool = False  # also return the nearest point on each side of the range, so that lines reach its edges
     rank: int = 0
 
     def __post_init__(self) -> None:

@@ -10,6 +10,8 @@ from pulseboard.read.axis.info import AxisInfo
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pulseboard.charts.run_states import RunState
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window:
@@ -22,6 +24,7 @@ class Window:
 
     With smoothing there is also `smooth`: at each point, or at the last finite point of each pixel column.
     With orphans there is also `orphan`: 1 for rows of orphaned points, which come after all others.
+    With neighbors, the first and last row may be a point outside the range; such points count in no total.
     Numbers are float64; counts and `orphan` are uint32.
     """
 
@@ -34,6 +37,7 @@ class Window:
     smoothed: bool
     columns: dict[str, NDArray[Any]]
     axis: AxisInfo  # what the steps of the tag count
+    extent: tuple[float, float] | None  # the first and last x of all its points, in the range or not
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,13 +46,15 @@ class GroupStatistics:
 
     Columns: `x`; `count`, the number of runs with data there (uint32); `mean`, `median`, `min`, `max`, `sd`, `se`; and
     the 95% confidence interval of the mean, `low` to `high`. Statistics that need two runs are NaN where only one has
-    data.
+    data. `smoothed` has the same columns over the runs' smoothed values; it is None without smoothing.
     """
 
     group: str
     tag: str
     runs: tuple[str, ...]
     columns: dict[str, NDArray[Any]]
+    smoothed: dict[str, NDArray[Any]] | None
+    extent: tuple[float, float] | None  # the first and last x of all points, in the range or not
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,8 @@ class RunSummary:
     kinds: tuple[str, ...]
     ranks: tuple[int, ...]
     restarts: int
-    live: bool  # written to within the last minutes
+    live: bool  # it is running
+    state: RunState | None  # None if nothing is known except that nothing was written for a while
     has_modules: bool  # it recorded the modules of a model
     axis: AxisInfo  # what its steps count
 

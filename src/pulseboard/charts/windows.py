@@ -31,6 +31,11 @@ class Span:
     low: float
     high: float
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Both ends; None if it is empty."""
+        return (self.low, self.high) if self.low <= self.high else None
+
 
 def x_column(query: Query) -> XColumn:
     """The column that the query's x is taken from. Over a metric, a curve has the metric's values as steps."""
@@ -73,8 +78,8 @@ def common_span(spans: Sequence[Span], query: Query) -> Span:
     return Span(low, high)
 
 
-def window(curve: Curve, query: Query, *, run: str, axis: AxisInfo, span: Span) -> Window:
-    """One curve in the chart's range. The caller holds the curve's lock."""
+def window(curve: Curve, query: Query, *, run: str, axis: AxisInfo, span: Span, own: Span) -> Window:
+    """One curve in the chart's range; `own` is the range of its points. The caller holds the curve's lock."""
     column, origin = x_column(query), x_origin(curve, query)
     lines = _lines(curve, query)
     sorted_points = [line.sorted_by(column) for line in lines]
@@ -87,7 +92,8 @@ def window(curve: Curve, query: Query, *, run: str, axis: AxisInfo, span: Span) 
     parts: list[Columns] = []
     nan = inf = 0
     for line, points, (start, end) in zip(lines, sorted_points, ranges, strict=True):
-        smooth = line.smoothed(query.smoothing, column) if query.smoothing and end > start else None
+        drawn = end > start or (query.neighbors and len(points.x) > 0)
+        smooth = line.smoothed(query.smoothing, column) if query.smoothing and drawn else None
         if exact:
             part = _exact(points, start, end, origin=origin, smooth=smooth)
             nan += int(np.isnan(part["y"]).sum())
@@ -96,6 +102,8 @@ def window(curve: Curve, query: Query, *, run: str, axis: AxisInfo, span: Span) 
             part = _bucketed(points, start, end, query=query, span=span, origin=origin, smooth=smooth)
             nan += int(part["nan"].sum())
             inf += int(part["plus_inf"].sum()) + int(part["minus_inf"].sum())
+        if query.neighbors and span.low <= span.high:
+            part = _with_neighbors(part, points, start, end, query=query, origin=origin, smooth=smooth)
         parts.append(part)
     columns = parts[0]
     if query.orphans:
@@ -107,7 +115,7 @@ def window(curve: Curve, query: Query, *, run: str, axis: AxisInfo, span: Span) 
         columns["orphan"] = np.concatenate(is_orphan)
     elif query.smoothing:
         columns.setdefault("smooth", np.empty(0))
-    return Window(run, curve.tag, total, exact, nan, inf, query.smoothing is not None, columns, axis)
+    return Window(run, curve.tag, total, exact, nan, inf, query.smoothing is not None, columns, axis, own.bounds)
 
 
 def _exact(points: SortedPoints, start: int, end: int, *, origin: float, smooth: NDArray[Any] | None) -> Columns:
@@ -137,6 +145,39 @@ def _bucketed(
         columns["smooth"] = np.full(len(at), np.nan)
         columns["smooth"][has_finite] = smooth[index]
     return columns
+
+
+def _with_neighbors(
+    columns: Columns,
+    points: SortedPoints,
+    start: int,
+    end: int,
+    *,
+    query: Query,
+    origin: float,
+    smooth: NDArray[Any] | None,
+) -> Columns:
+    """The rows of points[start:end] between rows for the nearest points before and after them."""
+    before, after = (_neighbor_rows(columns, points, at, origin, smooth) for at in (start - 1, end))
+    if query.log_x and len(before["x"]) and before["x"][0] <= 0:
+        before = {name: values[:0] for name, values in before.items()}
+    return {name: np.concatenate([before[name], values, after[name]]) for name, values in columns.items()}
+
+
+def _neighbor_rows(
+    columns: Columns, points: SortedPoints, at: int, origin: float, smooth: NDArray[Any] | None
+) -> Columns:
+    """The row of one point as if it were alone in its pixel column; no row if there is no such point."""
+    if not 0 <= at < len(points.x):
+        return {name: values[:0] for name, values in columns.items()}
+    value = float(points.values[at])
+    finite = value if math.isfinite(value) else math.nan
+    row: dict[str, float] = {"x": float(points.x[at]) - origin, "y": value, "count": 1}
+    row |= dict.fromkeys(("first", "min", "max", "last"), finite)
+    row |= {"nan": math.isnan(value), "plus_inf": value == math.inf, "minus_inf": value == -math.inf}
+    if smooth is not None:
+        row["smooth"] = float(smooth[at if points.order is None else points.order[at]])
+    return {name: np.array([row[name]], values.dtype) for name, values in columns.items()}
 
 
 def bucket(

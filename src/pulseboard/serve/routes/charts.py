@@ -43,6 +43,9 @@ _WINDOW = {
     "log_x": schema.boolean(default=False),
     "smoothing": schema.nullable({**_SMOOTHING, "default": None}),
     "orphans": ORPHANS,
+    "neighbors": schema.boolean(
+        "also return the nearest point on each side of the range, so that lines reach its edges", default=False
+    ),
     "rank": schema.nullable(schema.integer("rank in a distributed training; null: 0", maximum=1_000_000, default=None)),
 }
 _DRAWN_COLUMNS = ("x", "y", "first", "min", "max", "last", "smooth", "orphan")
@@ -83,6 +86,7 @@ def _header(one: Window) -> dict[str, Any]:
         "inf": one.inf,
         "smoothed": one.smoothed,
         "axis": one.axis.kind,
+        "extent": one.extent,
     }
 
 
@@ -142,7 +146,11 @@ def groups(dashboard: Dashboard, request: ApiRequest) -> Response:
     for label, group in found:
         center, low, high = _STATISTICS[request["statistic"]](group.columns)
         header = {"group": label, "runs": group.runs, "tag": group.tag, "points": len(center), "exact": True}
+        header["extent"] = group.extent
         band = {"x": group.columns["x"], "y": center, "low": low, "high": high, "count": group.columns["count"]}
+        if group.smoothed is not None:
+            smoothed = _STATISTICS[request["statistic"]](group.smoothed)
+            band |= zip(("smooth", "smooth_low", "smooth_high"), smoothed, strict=True)
         series.append((header, band))
     return Response(columns.encode(series, revision=revision), COLUMNS)
 
@@ -170,6 +178,7 @@ def _query(kind: Any, runs: list[str], request: ApiRequest, **more: Any) -> Any:
             log_x=request["log_x"],
             smoothing=None if smoothing is None else Smoothing(smoothing["kind"], smoothing["weight"]),
             orphans=request["orphans"],
+            neighbors=request["neighbors"],
             rank=request["rank"] or 0,
             **more,
         )

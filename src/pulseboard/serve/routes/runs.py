@@ -29,7 +29,13 @@ _RUN_SUMMARY = schema.named_record(
         "kinds": NAMES,
         "ranks": schema.array(schema.integer(), max_items=1_000_000),
         "restarts": schema.integer(),
-        "live": schema.boolean("written to within the last minutes"),
+        "live": schema.boolean("running: written to within the last minutes, and not known to have ended"),
+        "state": schema.nullable(
+            schema.choice(
+                *("running", "finished", "failed", "killed", "stalled"),
+                description="stalled: run.json says it is running, but nothing was written for minutes; null: unknown",
+            )
+        ),
         "has_modules": schema.boolean("api/modules has the modules of its model"),
         "axis": AXIS,
         "status": schema.nullable(STATUS),
@@ -80,6 +86,7 @@ def _run_summary(run: RunSummary, status: str | None, marks: dict[str, Any] | No
         "ranks": run.ranks,
         "restarts": run.restarts,
         "live": run.live,
+        "state": run.state,
         "has_modules": run.has_modules,
         "axis": run.axis.as_dict(),
         "status": status,
