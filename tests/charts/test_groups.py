@@ -148,7 +148,7 @@ def test_a_tag_that_no_run_has_makes_no_groups(tmp_path):
 # ---- smoothing, and what is outside the range
 
 
-@pytest.mark.parametrize("steps, buckets", [(40, 100), (400, 50)])
+@pytest.mark.parametrize(("steps", "buckets"), [(40, 100), (400, 50)])
 def test_a_smoothed_group_is_the_mean_of_its_smoothed_runs(tmp_path, steps, buckets):
     for seed in range(3):
         random = np.random.default_rng(seed)

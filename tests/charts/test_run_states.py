@@ -37,7 +37,7 @@ def test_a_run_without_news_for_minutes_has_stalled(tmp_path):
     assert state_of(LocalCharts(pb.read(tmp_path))) == "stalled"
 
 
-@pytest.mark.parametrize("age_secs, state", [(0, "running"), (3600, None)])
+@pytest.mark.parametrize(("age_secs", "state"), [(0, "running"), (3600, None)])
 def test_without_run_json_only_the_files_tell(tmp_path, age_secs, state):
     a_run(tmp_path / "r", age_secs=age_secs)
     assert state_of(LocalCharts(pb.read(tmp_path))) == state

@@ -85,7 +85,7 @@ def test_each_smoother_flattens_a_sawtooth_and_keeps_the_raw_curve_faint_behind_
 
 
 def test_outliers_can_be_ignored(pages, study):
-    page = pages.open(study, ALONE + "&smoothing=0&tagFilter=outlier", wait=CARD)
+    page = pages.open(study, ALONE + "&smoothing=0&tagFilter=outlier&ignoreOutliers=0", wait=CARD)
     color = color_of_run(page, "alone")
     card(page, "outlier")
     # A spike of a thousand times the other values flattens them into a line at the bottom.
@@ -96,7 +96,47 @@ def test_outliers_can_be_ignored(pages, study):
     after = find_color(page, "outlier", color, min_alpha=200)
     assert after.pixels > 1.5 * before
     page.keyboard.press("o")
-    until(page, "!location.hash.includes('ignoreOutliers=1')")
+    until(page, "location.hash.includes('ignoreOutliers=0')")
+
+
+def test_outliers_are_ignored_at_first_and_their_number_is_a_button_that_shows_them(pages, study):
+    page = pages.open(study, ALONE + "&smoothing=0&tagFilter=outlier", wait=CARD)
+    color = color_of_run(page, "alone")
+    found = card(page, "outlier")
+    before = find_color(page, "outlier", color, min_alpha=200).pixels
+    found.get_by_role("button", name="1 outlier").click()
+    found.get_by_role("button", name="1 outlier").wait_for(state="detached")
+    settle(page)
+    assert before > 1.5 * find_color(page, "outlier", color, min_alpha=200).pixels
+    until(page, """decodeURIComponent(location.hash).includes('cards={"outlier":{"outliers":true}}')""")
+
+
+def test_one_card_can_have_a_logarithmic_y(pages, study):
+    page = pages.open(study, ALONE + "&smoothing=0&tagFilter=count|sawtooth", wait=CARD)
+    linear = find_color(page, "count", color_of_run(page, "alone"))
+    card(page, "count").get_by_label("Save or overlay count").click()
+    page.get_by_label("Log y on this card").check()
+    page.keyboard.press("Escape")
+    until(page, """decodeURIComponent(location.hash).includes('cards={"count":{"logY":true}}')""")
+    settle(page)
+
+    def middle(of):
+        return page.evaluate(
+            """([tag]) => {
+                const canvas = document.querySelector(`article.scalar[data-tag='${tag}'] canvas`);
+                return canvas.toDataURL();
+            }""",
+            [of],
+        )
+
+    logarithmic = find_color(page, "count", color_of_run(page, "alone"))
+    # A straight line from corner to corner became a curve that is near the top for most of its way.
+    assert logarithmic.pixels != linear.pixels
+    drawn = middle("count")
+    page.reload()
+    page.locator(CARD).first.wait_for()
+    card(page, "count")
+    assert middle("count") == drawn
 
 
 def test_infinities_and_nans_are_marked_at_the_edges(pages, study):

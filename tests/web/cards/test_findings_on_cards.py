@@ -1,6 +1,7 @@
 """Findings, meanings and bands on the cards of Scalars."""
 
-from web.charts import card, faint_pixels, theme_color
+import pytest
+from web.charts import card, faint_pixels, find_color, theme_color
 from web.waiting import settle, until
 
 CARD = "article.scalar canvas"
@@ -75,3 +76,34 @@ def test_the_dot_in_the_run_list_opens_the_health_of_the_run(pages, study):
     settle(page)
     assert "experts" in page.locator(".run-health").first.inner_text()
     assert page.get_by_label("Health of alone: Not enough data").count() == 1
+
+
+@pytest.mark.parametrize("axis", ["relative", "wall"])
+def test_findings_are_shaded_on_other_axes_too(pages, study, axis):
+    page = pages.open(study, IMBALANCE, wait=CARD)
+    page.locator("article.scalar .badge.warning, article.scalar .badge.critical").first.wait_for()
+    card(page, "moe/load_imbalance")
+    color = theme_color(page, "warning")
+    by_step = find_color(page, "moe/load_imbalance", color, tolerance=30, min_alpha=12)
+    page.get_by_role("button", name=axis.capitalize()).first.click()
+    until(page, f"location.hash.includes('x={axis}')")
+    settle(page)
+    found = find_color(page, "moe/load_imbalance", color, tolerance=30, min_alpha=12)
+    assert found.pixels > 1000
+    # Its steps were logged one after the other, so the finding begins and ends at about the same place.
+    assert abs(found.right - by_step.right) < 0.06
+
+
+def test_above_five_runs_a_strip_names_the_runs_with_findings_instead_of_shading(pages, gallery):
+    page = pages.open(gallery, "#scalars&tagFilter=train/loss&smoothing=0", wait=CARD)
+    strip = card(page, "train/loss").get_by_label("Runs with findings")
+    strip.wait_for()
+    assert "diverged" in strip.inner_text()
+    settle(page)
+    critical = theme_color(page, "critical")
+    unshaded = faint_pixels(page, "train/loss", critical, tolerance=30)
+    strip.get_by_text("diverged").first.hover()
+    settle(page)
+    assert faint_pixels(page, "train/loss", critical, tolerance=30) > unshaded + 1000
+    strip.get_by_text("diverged").first.click()
+    until(page, "location.hash.startsWith('#health') && location.hash.includes('run=diverged')")

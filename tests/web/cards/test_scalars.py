@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from log_directories import write_run
 from servers import a_server
 from web.charts import chart, color_of_run, find_color, hover
 from web.waiting import settle, until
@@ -89,11 +90,11 @@ def test_smoothing_and_axes_are_in_the_url_and_remembered(pages, gallery):
     page.get_by_title("Settings (s)").click()
     page.get_by_label("Smoothing as a number").fill("0.9")
     page.get_by_label("Log y").check()
-    page.get_by_label("Ignore outliers").check()
+    page.get_by_label("Ignore outliers").uncheck()
     page.locator(".settings").get_by_role("button", name="Relative").click()
     until(
         page,
-        "['smoothing=0.9', 'logY=1', 'ignoreOutliers=1', 'x=relative'].every(part => location.hash.includes(part))",
+        "['smoothing=0.9', 'logY=1', 'ignoreOutliers=0', 'x=relative'].every(part => location.hash.includes(part))",
     )
     page.goto("about:blank")
     page.goto(gallery.url)
@@ -196,14 +197,38 @@ def test_a_card_is_saved_as_a_file(pages, gallery, kind, tmp_path):
         case "PNG":
             assert data.startswith(b"\x89PNG")
             width, height = struct.unpack(">II", data[16:24])
-            assert width > 300
-            assert height > 150
+            # The plot at twice the size of a screen's pixels, with a legend of several rows below it.
+            assert width == 1920
+            assert height > 900
         case "SVG":
             drawing = ElementTree.fromstring(data)
             texts = [text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")]
             assert "train/loss" in texts
             assert {"overfit", "diverged"} <= set(texts)
             assert len(list(drawing.iter("{http://www.w3.org/2000/svg}path"))) > 15
+
+
+@pytest.mark.parametrize("kind", ["CSV", "JSON"])
+def test_a_saved_card_has_every_point_and_not_only_the_drawn_ones(pages, study, kind):
+    page = pages.open(study, "#scalars&regexInput=alone&tagFilter=count&smoothing=0", wait=CARD, width=700)
+    page.get_by_label("Save or overlay count").click()
+    with page.expect_download() as saved:
+        page.locator(".panel").get_by_role("button", name=kind, exact=True).click()
+    text = saved.value.path().read_text()
+    values = json.loads(text)[0]["value"] if kind == "JSON" else [line.split(",")[3] for line in text.splitlines()[1:]]
+    assert [float(value) for value in values] == list(range(1, 1001))
+
+
+def test_every_run_of_a_card_is_exported_however_many_there_are(pages, tmp_path):
+    for i in range(150):
+        write_run(tmp_path / "runs" / f"r{i}", (0, 1.0), (1, 2.0))
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = pages.open(server, "#scalars", wait=CARD)
+        page.get_by_label("Save or overlay loss").click()
+        with page.expect_download() as saved:
+            page.get_by_text("CSV from the server").click()
+        lines = saved.value.path().read_text().splitlines()
+        assert len({line.split(",")[0] for line in lines[1:]}) == 150
 
 
 def test_every_point_of_a_card_can_be_exported(pages, study):

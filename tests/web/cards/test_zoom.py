@@ -126,3 +126,58 @@ def test_zooming_in_shows_the_logged_points(pages, study):
     settle(page)
     steps = [read_step(page, "sawtooth", across=eighth / 8) for eighth in range(1, 8)]
     assert steps == list(range(501, 508))
+
+
+def test_between_two_points_the_line_is_drawn_and_the_legend_has_the_last_value(pages, study):
+    page = pages.open(study, COUNT + "&syncZoom=1&zoom=500.2,500.8", wait=CARD)
+    found = find_color(page, "count", color_of_run(page, "alone"))
+    card(page, "count")
+    assert found.right - found.left > 0.7  # from edge to edge
+    assert found.rows > 0.5
+    assert card(page, "count").locator(".legend .value").inner_text() == "500"
+
+
+def test_a_curve_reaches_the_edges_of_a_zoomed_chart(pages, study):
+    page = pages.open(study, COUNT + "&syncZoom=1&zoom=499.4,502.6", wait=CARD)
+    card(page, "count")
+    whole = find_color(page, "count", color_of_run(page, "alone"))
+    box = page.evaluate(
+        """() => {
+            const canvas = document.querySelector("article.scalar canvas").getBoundingClientRect();
+            const over = document.querySelector("article.scalar .u-over").getBoundingClientRect();
+            return [(over.left - canvas.left) / canvas.width, (over.right - canvas.left) / canvas.width];
+        }"""
+    )
+    assert abs(whole.left - box[0]) < 0.01
+    assert abs(whole.right - box[1]) < 0.01
+
+
+def test_zooming_out_ends_at_the_whole_curve(pages, study):
+    page = pages.open(study, COUNT + "&syncZoom=1&zoom=400,600", wait=CARD)
+    card(page, "count").locator(".chart").focus()
+    for _ in range(12):
+        page.keyboard.press("-")
+    until(page, "!location.hash.includes('zoom=')")
+    settle(page)
+    assert_whole(page)
+
+
+def test_the_zoom_of_one_card_is_in_the_address(pages, study):
+    page = pages.open(study, "#scalars&regexInput=alone&smoothing=0&tagFilter=count|sawtooth", wait=CARD)
+    drag(page, chart(page, "count"), (0.25, 0.2), (0.5, 0.8))
+    until(page, "location.hash.includes('cards=')")
+    settle(page)
+    before = steps_in_view(page)
+    picture = find_color(page, "count", color_of_run(page, "alone"))
+    page.goto("about:blank")
+    page.go_back()
+    page.locator(CARD).first.wait_for()
+    settle(page)
+    assert steps_in_view(page) == before
+    assert find_color(page, "count", color_of_run(page, "alone")) == picture  # y too
+    assert_only_zoomed(page, "count")
+
+
+def assert_only_zoomed(page, tag):
+    assert page.get_by_label(f"Reset zoom of {tag}").count() == 1
+    assert page.get_by_label("Reset zoom of", exact=False).count() == 1

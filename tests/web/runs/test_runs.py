@@ -1,10 +1,12 @@
 """The run list."""
 
 import re
+from itertools import pairwise
 
 import pytest
 from log_directories import write_run
 from servers import a_server, wait_for
+from web.charts import hover
 from web.page_logs import write_gallery
 from web.waiting import settle, until
 
@@ -254,3 +256,17 @@ def test_of_very_many_runs_a_choice_starts_from_what_is_drawn(pages, many):
     until(page, "document.querySelector('aside .count').innerText === '19 of 20 runs'")
     page.get_by_label("Filter runs by regular expression").fill("")
     until(page, "document.querySelector('aside .count').innerText === '19 of 230 runs'")
+
+
+def test_smoothing_also_smooths_groups(pages, gallery):
+    def roughness(smoothing):
+        """How much the value in the tooltip changes from place to place."""
+        group = "#scalars&groupRegex=%5E(base-lr0.001)-seed&tagFilter=train/loss"
+        page = pages.open(gallery, f"{group}&smoothing={smoothing}", wait=CARD)
+        values = []
+        for i in range(10):
+            tip = hover(page, "train/loss", across=0.5 + i / 100)
+            values.append(float(tip.locator("tbody .right").first.inner_text().split()[0]))
+        return sum(abs(b - a) for a, b in pairwise(values))
+
+    assert roughness(0.95) < 0.5 * roughness(0.05)

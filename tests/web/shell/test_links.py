@@ -32,3 +32,46 @@ def test_the_url_restores_the_whole_view(pages, gallery):
     settle(other)
     assert other.locator("aside .count").inner_text() == "6 of 6 runs"
     assert other.get_by_role("button", name="Wall").first.get_attribute("aria-pressed") == "true"
+
+
+def test_a_link_of_todays_tensorboard_works(pages, gallery):
+    page = pages.open(gallery, "?tagFilter=val%2Floss&runFilter=seed0&smoothing=0.25#timeseries", wait=CARD)
+    assert page.get_by_label("Filter tags by regular expression").input_value() == "val/loss"
+    assert page.locator("aside .count").inner_text() == "2 of 2 runs"
+    until(page, "location.hash.startsWith('#timeseries') && location.hash.includes('smoothing=0.25')")
+    assert page.evaluate("location.search") == ""
+    # The query is gone, so going back and forth does not bring its values back.
+    page.get_by_label("Filter tags by regular expression").fill("accuracy")
+    until(page, "location.hash.includes('tagFilter=accuracy')")
+
+
+def test_a_link_does_not_change_what_the_page_remembers(pages, study):
+    page = pages.open(study, "#scalars", wait=CARD)
+    page.get_by_title("Settings (s)").click()
+    page.get_by_label("Smoothing as a number").fill("0.9")
+    page.locator(".settings").get_by_role("button", name="name", exact=True).click()
+    until(page, "JSON.parse(localStorage['pulseboard.settings']).view.smoothing === 0.9")
+    page.goto("about:blank")
+    page.goto(study.url + "#scalars&smoothing=0.1&logY=1&tooltip=value")
+    page.locator(CARD).first.wait_for()
+    assert page.locator(".smoothing output").inner_text() == "0.10"
+    # What the user changes is remembered, and what the link said is not.
+    page.get_by_label("Log x").check()
+    until(page, "JSON.parse(localStorage['pulseboard.settings']).view.logX")
+    remembered = page.evaluate("JSON.parse(localStorage['pulseboard.settings']).view")
+    assert [remembered[key] for key in ("smoothing", "logY", "tooltipSort")] == [0.9, False, "name"]
+    page.goto("about:blank")
+    page.goto(study.url)
+    page.locator("nav").wait_for()
+    until(page, "location.hash.includes('smoothing=0.9') && !location.hash.includes('logY')")
+
+
+def test_back_leaves_a_card_at_full_size_and_not_the_tab(pages, study):
+    page = pages.open(study, "#scalars&regexInput=alone&tagFilter=count", wait=CARD)
+    page.get_by_label("Full size: count").click()
+    page.get_by_role("dialog").locator("canvas").wait_for()
+    until(page, "location.hash.includes('full=count')")
+    page.go_back()
+    page.get_by_role("dialog").wait_for(state="detached")
+    assert page.url.split("#")[1].startswith("scalars&regexInput=alone")
+    page.locator(CARD).first.wait_for()

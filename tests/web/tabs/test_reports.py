@@ -1,5 +1,6 @@
 """The HTML report of every tab, which needs no server and no scripts."""
 
+import base64
 import re
 
 from web.waiting import settle
@@ -96,3 +97,50 @@ def test_the_view_is_saved_as_one_self_contained_file(pages, gallery, tmp_path):
     assert report.locator("img.report-picture").count() == 4
     assert report.locator("img.report-picture").first.evaluate("image => image.naturalWidth") > 100
     report.context.close()
+
+
+def test_a_report_names_every_curve_and_where_it_comes_from(pages, gallery, tmp_path):
+    page = pages.open(gallery, "#scalars&tagFilter=train/loss", wait="article.scalar canvas", accept_downloads=True)
+    with page.expect_download() as saved:
+        page.get_by_label("Save this view as an HTML file").click()
+    path = tmp_path / "report.html"
+    saved.value.save_as(path)
+    context = pages.browser.new_context(offline=True)
+    report = context.new_page()
+    report.goto(path.as_uri())
+    names = report.locator("article.scalar .legend li").evaluate_all("all => all.map((one) => one.innerText)")
+    (runs,) = (tag["runs"] for tag in gallery.api("tags?names=1").json["tags"] if tag["tag"] == "train/loss")
+    assert len(names) == len(runs)
+    for run in runs:
+        assert any(run[-8:] in name.replace("\n", "") for name in names), run
+    # Nobody else can open localhost, so there is no link to it.
+    assert report.locator("a[href*='127.0.0.1'], a[href*='localhost']").count() == 0
+    assert gallery.api("status").json["directories"][0] in report.locator(".report-head").inner_text()
+    # Charts are drawings, which are sharp on paper.
+    sources = report.locator("article.scalar .report-picture").evaluate_all("all => all.map((one) => one.src)")
+    assert sources
+    assert all(source.startswith("data:image/svg+xml") for source in sources)
+    context.close()
+
+
+def test_the_right_end_of_a_curve_is_in_the_report(pages, study, tmp_path):
+    page = pages.open(
+        study,
+        "#scalars&regexInput=alone&tagFilter=count&smoothing=0",
+        wait="article.scalar canvas",
+        accept_downloads=True,
+    )
+    with page.expect_download() as saved:
+        page.get_by_label("Save this view as an HTML file").click()
+    path = tmp_path / "report.html"
+    saved.value.save_as(path)
+    source = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', path.read_text())[1]
+    svg = base64.b64decode(source).decode()
+    width, height = (float(part) for part in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg).groups())
+    curve = max(re.findall(r'<path d="([^"]+)" fill="none"', svg), key=len)
+    points = [tuple(map(float, pair.split())) for pair in re.findall(r"[ML]([\d. -]+)", curve)]
+    assert points[0][0] < 0.25 * width
+    assert 0.9 * width < points[-1][0] <= width
+    # The line rises from 1 to 1000, so it ends near the top, and the highest label is not above its end.
+    assert points[0][1] > 0.75 * height
+    assert points[-1][1] < 0.2 * height

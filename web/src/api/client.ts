@@ -13,6 +13,7 @@ import type {
   Meaning,
   MediaItem,
   Model,
+  PositionsQuery,
   Report,
   Restart,
   RunHparams,
@@ -91,6 +92,9 @@ export const getRuns = () => getJson<{ revision: number; runs: RunSummary[] }>("
 export const getTags = () => getJson<{ revision: number; tags: TagSummary[] }>("tags", { names: 1 });
 /** The metrics that can be the x axis, those that rise first. */
 export const getXAxes = (runs: string[]) => getJson<{ metrics: XAxisMetric[] }>("x_axes", { run: runs });
+/** Where steps are on another axis. */
+export const getPositions = async (query: PositionsQuery): Promise<(number | null)[]> =>
+  ((await (await sendJson("positions", "POST", query)).json()) as { x: (number | null)[] }).x;
 export const getWindow = (query: WindowQuery) => getCurves("window", query);
 export const getGroups = (query: GroupsQuery) => getCurves("groups", query);
 export const getHistograms = (run: string, tag: string, limit: number) =>
@@ -102,8 +106,8 @@ export const imageUrl = (run: string, tag: string, index: number, frame?: number
   endpointUrl("image", { run, tag, index, frame });
 export const clipUrl = (run: string, tag: string, index: number) => endpointUrl("clip", { run, tag, index });
 /** A CSV file with every point of some tags. */
-export const exportUrl = (runs: string[], tags: string[]) =>
-  endpointUrl("export", { format: "csv", run: runs, tag: tags });
+export const exportCsv = async (runs: string[], tags: string[]): Promise<Blob> =>
+  (await sendJson("export", "POST", { format: "csv", runs, tags })).blob();
 export const getTexts = (run: string, tag: string) => getJson<{ items: TextItem[] }>("texts", { run, tag });
 export const getHparams = () => getJson<{ runs: Record<string, RunHparams> }>("hparams");
 /** The settings of runs, and the last, min, max and best value of some metrics. */

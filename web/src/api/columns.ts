@@ -28,9 +28,11 @@ export interface Curve {
   smooth: Numbers | null;
   /** The points that a restart replaced, as a separate curve. */
   orphans: Curve | null;
-  /** The band around a group's mean or median. */
+  /** The band around a group's mean or median; that of the smoothed runs if the curve is smoothed. */
   low: Numbers | null;
   high: Numbers | null;
+  /** The first and last x of the whole series, in this window or not; null if it has no points. */
+  extent: [first: number, last: number] | null;
 }
 
 type BlockLocation = [offset: number, count: number, type: "f8" | "f4" | "u4" | "u1"];
@@ -100,9 +102,14 @@ function curveFromBlocks(series: Record<string, unknown>, blocks: Map<string, Bl
     minusInfCounts: slice("minus_inf"),
     smooth: floats("smooth"),
     orphans: null,
-    low: floats("low"),
-    high: floats("high"),
+    low: floats("smooth_low") ?? floats("low"),
+    high: floats("smooth_high") ?? floats("high"),
+    extent: readExtent(series["extent"]),
   };
+}
+
+function readExtent(value: unknown): Curve["extent"] {
+  return Array.isArray(value) && value.length === 2 ? [Number(value[0]), Number(value[1])] : null;
 }
 
 function readBlock(buffer: ArrayBuffer, start: number, [offset, count, type]: BlockLocation): Block {
@@ -151,5 +158,6 @@ export function makeCurve(run: string, tag: string, x: ArrayLike<number>, y: Arr
     orphans: null,
     low: null,
     high: null,
+    extent: xs.length > 0 ? [xs[0]!, xs[xs.length - 1]!] : null,
   };
 }

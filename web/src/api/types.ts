@@ -34,6 +34,11 @@ export type Graph = Schemas["Graph"];
 export type GraphNode = Schemas["GraphNode"];
 export type Model = Schemas["Model"];
 export type Parameter = Schemas["Parameter"];
+/** Steps of tags of runs, to be located on another axis. */
+export interface PositionsQuery {
+  x: string;
+  places: { run: string; tag: string; step: number }[];
+}
 export type Restart = Schemas["Restart"];
 
 export type Severity = Finding["severity"];

@@ -6,8 +6,13 @@ import type { Reading } from "./readings";
 export interface HoverContent {
   clientX: number;
   clientY: number;
+  /** The edges of a chart that the tooltip must not cover, if the pointer is a finger. */
+  avoid: { top: number; bottom: number } | null;
+  x: number;
   xAxis: XAxis;
   readings: Reading[];
+  /** The key of the curve under the pointer. */
+  pointed: string | null;
 }
 
 class Hover {
@@ -17,6 +22,17 @@ class Hover {
   show(owner: object, content: HoverContent): void {
     this.owner = owner;
     this.content = content;
+  }
+
+  /** The x that other charts with the same axis mark while the pointer is on one of them; null if it is on none. */
+  crosshairFor(owner: object, xAxis: XAxis): number | null {
+    const { content } = this;
+    return content && content.xAxis === xAxis && this.owner !== owner ? content.x : null;
+  }
+
+  /** Hides the tooltip of a finger, which stays after the finger has gone. */
+  clearTouched(): void {
+    if (this.content?.avoid) this.clear(this.owner!);
   }
 
   /** Hides the tooltip if it belongs to this owner. */

@@ -2,38 +2,51 @@
 // last value of each pixel column, so that no spike is lost at any zoom.
 
 import uPlot from "uplot";
-import { panRange, valueAt, xRange, yRange, zoomRange, type Range } from "./axes/range";
+import { plotAxes, POSITIONS, rightPadding } from "./axes/plot_axes";
+import {
+  countOutside,
+  fullXRange,
+  limitRange,
+  panRange,
+  valueAt,
+  xRange,
+  yRange,
+  zoomRange,
+  type Range,
+} from "./axes/range";
 import { makeScale } from "./axes/scale";
-import { textWidth } from "./axes/text_width";
-import { DURATION_INCREMENTS, durationLabel, niceTicks, STEP_INCREMENTS, tickLabels, type Ticks } from "./axes/ticks";
-import { sameOptions, type ChartOptions } from "./chart_options";
+import { sameOptions, type ChartOptions, type ChartState } from "./drawing/chart_options";
 import { drawBackground } from "./drawing/background";
 import { drawLines } from "./drawing/curves";
 import { frameQueue } from "./drawing/frame_queue";
 import type { PlotArea } from "./drawing/plot_area";
+import { handleTouch } from "./touch";
 
 export interface Pointer {
   x: number;
   y: number;
   /** The distance in x that still counts as being at a point. */
   tolerance: number;
+  /** The distance in y that still counts as being at a curve. */
+  reach: number;
   clientX: number;
   clientY: number;
+  /** The plot's edges on the screen if the pointer is a finger, which covers what it points at. */
+  avoid: { top: number; bottom: number } | null;
 }
 
 export interface ChartEvents {
   onzoom: (range: Range | null) => void;
+  onzoomy: (range: Range | null) => void;
   onhover: (pointer: Pointer | null) => void;
-  /** Called when y becomes zoomed, and when it no longer is. */
-  onzoomy: (zoomed: boolean) => void;
+  /** Called after the curves were drawn: how many values are outside the range of y because they are outliers. */
+  onoutliers: (count: number) => void;
+  /** Called for a click that does not end a drag. */
+  onpick: (x: number) => void;
 }
 
-const RIGHT_PADDING = 10;
-const MIN_GUTTER = 50;
-const LABEL_GAP = 4;
-/** uPlot sees logarithmic axes and y as positions from 0 to 1: its own ticks do not end on some ranges. */
-const POSITIONS: Range = [0, 1];
-export const CHART_FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+/** How far from a curve the pointer still is at it, in pixels. */
+const REACH_PIXELS = 24;
 
 export class LineChart {
   private plot: uPlot | null = null;
@@ -41,12 +54,14 @@ export class LineChart {
   private plotKey = "";
   private xRange: Range = [0, 1];
   private yRange: Range = [0, 1];
-  private yZoom: Range | null = null;
   /** Whether y is drawn logarithmically: `options.logY`, unless no value is positive. */
   private logY = false;
   private width = 0;
   private height = 0;
   private observer: ResizeObserver;
+  private crosshair: HTMLElement | null = null;
+  private crosshairX: number | null = null;
+  private stopTouch: () => void;
   private onwheel = (event: WheelEvent) => this.handleWheel(event);
 
   constructor(
@@ -64,6 +79,7 @@ export class LineChart {
     });
     this.observer.observe(host);
     host.addEventListener("wheel", this.onwheel, { passive: false });
+    this.stopTouch = this.listenToFingers();
     this.width = host.clientWidth;
     this.height = host.clientHeight;
     this.scheduleDraw();
@@ -72,27 +88,23 @@ export class LineChart {
   update(options: ChartOptions): void {
     // Comparing is cheap and drawing is expensive, so skip updates that would change nothing.
     if (sameOptions(options, this.options)) return;
-    if (options.x !== this.options.x || options.logY !== this.options.logY) this.setYZoom(null);
     this.options = options;
     this.scheduleDraw();
   }
 
   destroy(): void {
-    this.setYZoom(null);
     frameQueue.remove(this);
+    this.stopTouch();
     this.observer.disconnect();
     this.host.removeEventListener("wheel", this.onwheel);
     this.plot?.destroy();
     this.plot = null;
   }
 
-  /** The canvas as it is drawn now. */
-  get canvas(): HTMLCanvasElement | null {
-    return this.plot?.ctx.canvas ?? null;
-  }
-
-  get ranges(): { x: Range; y: Range } {
-    return { x: this.xRange, y: this.yRange };
+  /** What the chart shows now; null before it was drawn. */
+  get state(): ChartState | null {
+    const { options, xRange: x, yRange: y, logX, logY } = this;
+    return this.plot && { options, x, y, logX, logY };
   }
 
   zoomBy(factor: number, frac = 0.5): void {
@@ -104,21 +116,41 @@ export class LineChart {
   }
 
   reset(): void {
-    this.setYZoom(null);
+    this.events.onzoomy(null);
     this.events.onzoom(null);
     this.scheduleDraw();
   }
 
-  /** Zooms to a range of x. The range applies at once, because keys and wheels are faster than drawing. */
-  private showRange(range: Range): void {
-    this.xRange = range;
-    this.events.onzoom(range);
+  /** Marks the x that another chart is pointed at; null for none. */
+  showCrosshair(x: number | null): void {
+    this.crosshairX = x;
+    const [from, to] = this.xRange;
+    const visible = this.plot !== null && x !== null && x >= from && x <= to;
+    if (!visible) {
+      if (this.crosshair) this.crosshair.hidden = true;
+      return;
+    }
+    const over = this.plot!.over;
+    if (this.crosshair?.parentElement !== over) {
+      this.crosshair = document.createElement("div");
+      this.crosshair.className = "crosshair";
+      over.append(this.crosshair);
+    }
+    this.crosshair.hidden = false;
+    const left = makeScale(this.xRange, 0, over.clientWidth, this.logX)(x);
+    this.crosshair.style.transform = `translateX(${Math.round(left)}px)`;
   }
 
-  private setYZoom(range: Range | null): void {
-    const changed = (range === null) !== (this.yZoom === null);
-    this.yZoom = range;
-    if (changed) this.events.onzoomy(range !== null);
+  /** Zooms to a range of x. The range applies at once, because keys and wheels are faster than drawing. */
+  private showRange(range: Range): void {
+    const full = fullXRange(this.curves, this.logX);
+    const limited = limitRange(range, full);
+    this.xRange = limited ?? full ?? this.xRange;
+    this.events.onzoom(limited);
+  }
+
+  private get curves() {
+    return this.options.lines.map((line) => line.curve);
   }
 
   private get logX(): boolean {
@@ -149,13 +181,12 @@ export class LineChart {
   }
 
   private updateRanges(): void {
-    const { options } = this;
+    const { options, curves } = this;
     const { zoom } = options;
-    const curves = options.lines.map((line) => line.curve);
-    const all = xRange(curves, this.logX) ?? [0, 1];
+    const all = fullXRange(curves, this.logX) ?? xRange(curves, this.logX, options.x) ?? [0, 1];
     this.xRange = zoom ? (this.logX ? [Math.max(zoom[0], all[0] / 10), zoom[1]] : zoom) : all;
-    const { ignoreOutliers, orphans, smoothed } = options;
-    const visibleRange = (log: boolean) => yRange(curves, this.xRange, { log, ignoreOutliers, orphans, smoothed });
+    const { ignoreOutliers, orphans } = options;
+    const visibleRange = (log: boolean) => yRange(curves, this.xRange, { log, ignoreOutliers, orphans });
     this.logY = options.logY;
     let range = visibleRange(options.logY);
     if (range === null && options.logY) {
@@ -163,7 +194,11 @@ export class LineChart {
       this.logY = false;
       range = visibleRange(false);
     }
-    this.yRange = this.yZoom ?? this.includeLimits(range ?? [0, 1]);
+    const zoomY = options.zoomY && !(this.logY && options.zoomY[0] <= 0) ? options.zoomY : null;
+    this.yRange = zoomY ?? this.includeLimits(range ?? [0, 1]);
+    const outliers = ignoreOutliers && !zoomY;
+    const counted = { log: this.logY, ignoreOutliers, orphans };
+    this.events.onoutliers(outliers ? countOutside(curves, this.xRange, this.yRange, counted) : 0);
   }
 
   /** Extends the range of y to limits close to the curves. A limit far away would flatten the curves. */
@@ -176,66 +211,23 @@ export class LineChart {
     return [from, to];
   }
 
+  private axisState() {
+    const { xRange, yRange, logX, logY, width, height } = this;
+    return { xRange, yRange, logX, logY, width, height };
+  }
+
   private plotOptions(): uPlot.Options {
-    const { x, colors, compact } = this.options;
-    const axis = {
-      stroke: colors.text,
-      font: CHART_FONT,
-      grid: { stroke: colors.grid, width: 1 },
-      ticks: { show: false },
-      gap: LABEL_GAP,
-    };
-    const durationLabels = (_: uPlot, ticks: (number | null)[]) =>
-      ticks.map((tick) => (tick === null ? "" : durationLabel(tick)));
-    const numberLabels = (_: uPlot, ticks: (number | null)[]) => tickLabels(ticks);
-    // Whole numbers for steps only: a metric may be a fraction.
-    const linearX: Record<string, uPlot.Axis> = {
-      step: { incrs: STEP_INCREMENTS, values: numberLabels },
-      relative: { incrs: DURATION_INCREMENTS, values: durationLabels },
-      wall: {},
-    };
-    const xSpace = compact ? 60 : 56;
-    const ySpace = compact ? 26 : 32;
-    let xTicks: Ticks = { values: [], labels: [] };
-    let yTicks = xTicks;
-    const logX = {
-      incrs: [1],
-      splits: () => {
-        xTicks = niceTicks(this.xRange, true, Math.max(2, Math.floor(this.width / xSpace)));
-        return xTicks.values.map(makeScale(this.xRange, 0, 1, true));
-      },
-      values: () => (x === "relative" ? xTicks.values.map(durationLabel) : xTicks.labels),
-    };
-    const y = {
-      incrs: [1],
-      splits: () => {
-        yTicks = niceTicks(this.yRange, this.logY, Math.max(2, Math.floor(this.height / ySpace)));
-        return yTicks.values.map(makeScale(this.yRange, 0, 1, this.logY));
-      },
-      values: () => yTicks.labels,
-      size: (_: uPlot, labels: string[] | null) =>
-        Math.max(MIN_GUTTER, ...(labels ?? []).map((label) => textWidth(label, CHART_FONT) + 2 * LABEL_GAP)),
-    };
     return {
       width: this.width,
       height: this.height,
       ms: 1e-3,
       legend: { show: false },
-      padding: [6, (plot) => this.paddingFor(plot), 0, 0],
+      padding: [6, (plot) => rightPadding(plot, this.axisState()), 0, 0],
       scales: {
-        x: { time: x === "wall", range: () => (this.logX ? POSITIONS : this.xRange) },
+        x: { time: this.options.x === "wall", range: () => (this.logX ? POSITIONS : this.xRange) },
         y: { range: () => POSITIONS },
       },
-      axes: [
-        // The labels of wall time have two lines.
-        {
-          ...axis,
-          size: x === "wall" ? 38 : 24,
-          space: xSpace,
-          ...(this.logX ? logX : (linearX[x] ?? { values: numberLabels })),
-        },
-        { ...axis, ...y, space: ySpace },
-      ],
+      axes: plotAxes(this.options, () => this.axisState()),
       series: [{}, { paths: () => null, points: { show: false } }],
       cursor: {
         y: false,
@@ -246,9 +238,22 @@ export class LineChart {
             this.reset();
             return null;
           },
-          mousedown: (_, __, handler) => (event) => {
-            if (event.shiftKey) this.startPan(event);
-            else handler(event);
+          mousedown: (plot, _, handler) => (event) => {
+            if (event.shiftKey) {
+              this.startPan(event);
+              return null;
+            }
+            const { clientX, clientY } = event;
+            const box = plot.over.getBoundingClientRect();
+            addEventListener(
+              "mouseup",
+              (up) => {
+                const still = Math.hypot(up.clientX - clientX, up.clientY - clientY) < 3;
+                if (still && up.button === 0) this.events.onpick(this.xAt(plot, clientX - box.left));
+              },
+              { once: true },
+            );
+            handler(event);
             return null;
           },
         },
@@ -265,7 +270,7 @@ export class LineChart {
     const { left, top, width, height } = plot.select;
     if (width < 3 && height < 3) return;
     const zoomsY = height < plot.over.clientHeight - 1;
-    if (zoomsY) this.setYZoom([this.yAt(plot, top + height), this.yAt(plot, top)]);
+    if (zoomsY) this.events.onzoomy([this.yAt(plot, top + height), this.yAt(plot, top)]);
     const range: Range = [this.xAt(plot, left), this.xAt(plot, left + width)];
     plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     if (width < plot.over.clientWidth - 1) this.events.onzoom(range);
@@ -280,20 +285,6 @@ export class LineChart {
     return valueAt(this.yRange, 1 - top / plot.over.clientHeight, this.logY);
   }
 
-  /** The space that the last label of x needs to the right of the plot. */
-  private paddingFor(plot: uPlot): number {
-    // uPlot has no public way to the labels it is about to draw.
-    const axis = plot.axes[0] as { _splits?: number[]; _values?: (string | null)[] } | undefined;
-    const label = axis?._values?.at(-1);
-    const tick = axis?._splits?.at(-1);
-    const width = plot.width - MIN_GUTTER - RIGHT_PADDING;
-    if (!label || tick === undefined || width <= 0) return RIGHT_PADDING;
-    const [from, to] = this.logX ? POSITIONS : this.xRange;
-    const distance = ((to - tick) / (to - from)) * width;
-    const widest = Math.max(...label.split("\n").map((line) => textWidth(line, CHART_FONT)));
-    return Math.max(RIGHT_PADDING, Math.ceil(widest / 2 - distance) + 2);
-  }
-
   private handleCursor(plot: uPlot): void {
     const { left, top } = plot.cursor;
     if (left === undefined || left < 0 || top === undefined || top < 0) {
@@ -301,13 +292,42 @@ export class LineChart {
       return;
     }
     const box = plot.over.getBoundingClientRect();
-    const x = this.xAt(plot, left);
-    this.events.onhover({
+    this.events.onhover(this.pointerAt(plot, box, box.left + left, box.top + top, false));
+  }
+
+  private pointerAt(plot: uPlot, box: DOMRect, clientX: number, clientY: number, finger: boolean): Pointer {
+    const [left, top] = [clientX - box.left, Math.max(0, Math.min(box.height, clientY - box.top))];
+    const [x, y] = [this.xAt(plot, left), this.yAt(plot, top)];
+    return {
       x,
-      y: this.yAt(plot, top),
+      y,
       tolerance: Math.abs(this.xAt(plot, left + 6) - x),
-      clientX: box.left + left,
-      clientY: box.top + top,
+      reach: Math.max(...[-1, 1].map((side) => Math.abs(this.yAt(plot, top + side * REACH_PIXELS) - y))),
+      clientX,
+      clientY,
+      avoid: finger ? { top: box.top, bottom: box.bottom } : null,
+    };
+  }
+
+  private listenToFingers(): () => void {
+    let range = this.xRange;
+    return handleTouch(this.host, {
+      read: (place) => {
+        if (!this.plot) return;
+        const box = this.plot.over.getBoundingClientRect();
+        this.events.onhover(place && this.pointerAt(this.plot, box, place.clientX, place.clientY, true));
+      },
+      startPinch: () => {
+        range = this.xRange;
+      },
+      pinch: (start, now) => {
+        // The values under both fingers stay under them.
+        const scale = (start[1] - start[0]) / Math.max(now[1] - now[0], 0.02);
+        const from = start[0] - now[0] * scale;
+        this.showRange([valueAt(range, from, this.logX), valueAt(range, from + scale, this.logX)]);
+      },
+      reset: () => this.reset(),
+      box: () => (this.plot?.over ?? this.host).getBoundingClientRect(),
     });
   }
 
@@ -326,7 +346,7 @@ export class LineChart {
     const start = event.clientX;
     const range = this.xRange;
     const width = this.plot!.over.clientWidth;
-    const move = (moved: MouseEvent) => this.events.onzoom(panRange(range, (start - moved.clientX) / width, this.logX));
+    const move = (moved: MouseEvent) => this.showRange(panRange(range, (start - moved.clientX) / width, this.logX));
     const stop = () => {
       removeEventListener("mousemove", move);
       removeEventListener("mouseup", stop);
@@ -354,10 +374,9 @@ export class LineChart {
     context.beginPath();
     context.rect(left, top, width, height);
     context.clip();
-    // Findings are located by step, so they are not shaded on other axes.
-    const shaded = options.x === "step" ? options.shaded : [];
-    drawBackground(area, { ...options, shaded }, options.colors);
+    drawBackground(area, options, options.colors);
     drawLines(area, options.lines, options);
     context.restore();
+    this.showCrosshair(this.crosshairX);
   }
 }

@@ -46,6 +46,20 @@ export function readCurves(
   return readings;
 }
 
+/** The key of the reading nearest to a value; null if none is within reach. */
+export function nearestReading(readings: Reading[], y: number, reach: number): string | null {
+  let nearest: string | null = null;
+  let least = reach;
+  for (const { key, smooth, value } of readings) {
+    const distance = Math.abs((smooth ?? value) - y);
+    if (distance <= least) {
+      least = distance;
+      nearest = key;
+    }
+  }
+  return nearest;
+}
+
 /** Sorts readings. `pointerY` is the value under the pointer, for "nearest". */
 export function sortReadings(readings: Reading[], order: TooltipOrder, pointerY: number): Reading[] {
   const value = (reading: Reading) => reading.smooth ?? reading.value;

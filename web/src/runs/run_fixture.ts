@@ -16,6 +16,7 @@ export function makeRun(name: string, more: Partial<RunSummary> = {}): RunSummar
     ranks: [0],
     restarts: 0,
     live: false,
+    state: null,
     has_modules: false,
     axis: { kind: "step", columns: [], steps_per_epoch: null, note: "" },
     status: null,

@@ -1,6 +1,7 @@
 // Saves the current view as a self-contained HTML file: images instead of canvases, inline styles, no scripts.
 
-import { escapeXml } from "../charts/files/svg";
+import { chartIn } from "../charts/files/picture";
+import { escapeXml } from "../charts/files/svg_context";
 import { runList } from "../runs/run_list.svelte";
 import { STATUS_WORDS } from "../runs/status_words";
 import { diagnosis } from "../state/diagnosis.svelte";
@@ -30,8 +31,17 @@ main { overflow: visible; max-width: 1500px; margin: auto }
 .report-verdicts { max-width: 1500px; margin: 12px auto; padding: 0 16px; list-style: none }
 .report-verdicts li { padding: 2px 0; overflow-wrap: anywhere }
 .report-picture { max-width: 100% }
-.uplot, .u-wrap { width: 100% !important; height: 100% !important }
-.uplot .report-picture { width: 100%; height: 100%; object-fit: contain }`;
+.chart .report-picture { display: block; width: 100%; height: 100%; object-fit: contain }
+article.scalar { height: auto; content-visibility: visible }
+article.scalar .plot { flex: none; height: 236px }
+article.scalar .legend { height: auto }
+@media print {
+  @page { margin: 12mm }
+  body { background: none }
+  .card, article, .report-verdicts li { break-inside: avoid; box-shadow: none }
+  h1, h2, h3 { break-after: avoid }
+  .cards { display: grid; grid-template-columns: 1fr 1fr }
+}`;
 
 /** Draws the cards outside the view too, then saves the main part of the page. */
 export async function exportReport(): Promise<void> {
@@ -49,7 +59,7 @@ export async function exportReport(): Promise<void> {
       `<meta name="viewport" content="width=device-width, initial-scale=1"><title>${escapeXml(title)}</title>` +
       `<style>${pageStyles()}\n${REPORT_STYLES}</style></head><body>` +
       `<header class="report-head"><h1>${escapeXml(title)}</h1><p class="dim">${escapeXml(now)} · ` +
-      `<a href="${escapeXml(viewLink())}">open the live view</a></p></header>${body}</body></html>`;
+      `${origin()}</p></header>${body}</body></html>`;
     saveFile(fileName(title, "html"), html, "text/html");
     showMessage("Report saved.");
   } catch (error) {
@@ -57,6 +67,13 @@ export async function exportReport(): Promise<void> {
   } finally {
     page.exporting = false;
   }
+}
+
+/** A link to the live view; if nobody else can follow it, the directories that the report was made from. */
+function origin(): string {
+  const local = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
+  if (!local) return `<a href="${escapeXml(viewLink())}">open the live view</a>`;
+  return escapeXml(server.status?.directories.join(", ") ?? "");
 }
 
 /** The verdict on each drawn run, as a list. The Health tab shows the verdicts itself. */
@@ -102,7 +119,23 @@ async function staticCopy(main: HTMLElement): Promise<string> {
   // In a separate document, where nothing is loaded: the page's content security policy forbids data URLs.
   const inert = document.implementation.createHTMLDocument("");
   const copy = inert.importNode(main, true);
-  const canvases = [...main.querySelectorAll("canvas")];
+  // Line charts are drawn again as SVG, which is sharp at any size and on paper.
+  const hosts = [...main.querySelectorAll(".chart")];
+  [...copy.querySelectorAll(".chart")].forEach((host, i) => {
+    const svg = chartIn(hosts[i]!, `chart${i}`);
+    if (svg === null) return;
+    const image = inert.createElement("img");
+    image.src = `data:image/svg+xml;base64,${base64(svg)}`;
+    image.width = hosts[i]!.clientWidth;
+    image.height = hosts[i]!.clientHeight;
+    image.alt = hosts[i]!.getAttribute("aria-label")?.split(". ")[0] ?? "";
+    image.className = "report-picture";
+    host.replaceChildren(image);
+    host.removeAttribute("tabindex");
+    host.removeAttribute("role");
+    host.removeAttribute("aria-label");
+  });
+  const canvases = [...main.querySelectorAll("canvas")].filter((canvas) => !canvas.closest(".chart"));
   [...copy.querySelectorAll("canvas")].forEach((canvas, i) => {
     const source = canvases[i]!;
     if (source.width === 0 || source.height === 0) return canvas.remove();
@@ -136,6 +169,12 @@ async function staticCopy(main: HTMLElement): Promise<string> {
     for (const { name } of [...element.attributes]) if (name.startsWith("on")) element.removeAttribute(name);
   }
   return copy.outerHTML;
+}
+
+function base64(text: string): string {
+  let binary = "";
+  for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
+  return btoa(binary);
 }
 
 function dataUrl(blob: Blob): Promise<string> {

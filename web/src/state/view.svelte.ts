@@ -1,9 +1,10 @@
 // The current view, and the functions that change it.
 
+import { untrack } from "svelte";
 import type { XAxis } from "../api/types";
 import { settings } from "./settings.svelte";
-import { formatHash, parseHash, type FindTab } from "./view/url";
-import { DEFAULT_VIEW, type GroupBy, type RunSort, type View } from "./view/view";
+import { formatHash, parseHash, parseSearch, withoutView, type FindTab } from "./view/url";
+import { DEFAULT_VIEW, type CardView, type GroupBy, type RunSort, type View } from "./view/view";
 
 /** The parts of the view that the page remembers between visits. */
 const PREFERENCES = [
@@ -27,33 +28,45 @@ const preferredView = (): View => ({ ...DEFAULT_VIEW, ...settings.view });
 
 export const view = $state<View>(preferredView());
 
+/** The preferences that the last link contained. They are not remembered until the user changes them. */
+let linked: Partial<View> = {};
+
 export function rememberPreferences(): void {
   const preferences: Record<string, unknown> = {};
-  for (const key of PREFERENCES) preferences[key] = $state.snapshot(view[key]);
+  const remembered = untrack(() => settings.view);
+  for (const key of PREFERENCES) {
+    const value = $state.snapshot(view[key]);
+    if (key in linked && JSON.stringify(linked[key]) !== JSON.stringify(value)) delete linked[key];
+    preferences[key] = key in linked ? (remembered[key] ?? DEFAULT_VIEW[key]) : value;
+  }
   // Another log directory may not have the metric.
-  preferences.x = stepOrTimeAxis();
+  if (typeof preferences["x"] === "string" && preferences["x"].startsWith("tag:")) preferences["x"] = DEFAULT_VIEW.x;
   settings.view = preferences as Partial<View>;
 }
 
 // ---- the URL
 
 export function readUrl(findTab: FindTab): void {
-  Object.assign(view, { ...preferredView(), ...parseHash(location.hash, findTab) });
+  linked = { ...parseSearch(location.search), ...parseHash(location.hash, findTab) };
+  Object.assign(view, { ...preferredView(), ...linked });
 }
 
-/** Writes the view to the URL. A change of tab becomes an entry in the browser's history. */
+/** Writes the view to the URL. A change of tab and a card at full size become entries in the browser's history. */
 export function writeUrl(findTab: FindTab): void {
   const hash = formatHash(view);
-  if (hash === location.hash) return;
-  const previousTab = parseHash(location.hash, findTab).tab;
-  const url = location.pathname + location.search + hash;
-  if (previousTab !== undefined && previousTab !== view.tab) history.pushState(null, "", url);
+  const search = withoutView(location.search);
+  if (hash === location.hash && search === location.search) return;
+  const before = parseHash(location.hash, findTab);
+  const url = location.pathname + search + hash;
+  const newTab = before.tab !== undefined && before.tab !== view.tab;
+  const opened = view.full !== null && before.full === undefined;
+  if (newTab || opened) history.pushState(null, "", url);
   else history.replaceState(null, "", url);
 }
 
 /** A link that shows this view to anyone: it contains everything that differs from the defaults. */
 export function viewLink(): string {
-  return location.href.split("#")[0] + formatHash(view);
+  return location.origin + location.pathname + withoutView(location.search) + formatHash(view);
 }
 
 // ---- tabs
@@ -82,7 +95,13 @@ export function openTags(tab: string, tags: string[]): void {
 
 export function setXAxis(x: XAxis): void {
   view.x = x;
+  resetZooms();
+}
+
+/** Shows all of every card again. */
+export function resetZooms(): void {
   view.zoom = null;
+  for (const key of Object.keys(view.cards)) changeCard(key, { x: undefined, y: undefined });
 }
 
 /** The axis of charts that cannot have a metric as x: the chosen one, or the step. */
@@ -101,6 +120,15 @@ export function changeSmoothing(by: number): void {
 }
 
 // ---- cards
+
+/** Changes what one card shows differently from the others; undefined makes it like them again. */
+export function changeCard(key: string, change: { [K in keyof CardView]: CardView[K] | undefined }): void {
+  const card = Object.fromEntries(
+    Object.entries({ ...view.cards[key], ...change }).filter(([, value]) => value !== undefined),
+  ) as CardView;
+  const { [key]: _, ...others } = view.cards;
+  view.cards = Object.keys(card).length > 0 ? { ...others, [key]: card } : others;
+}
 
 export function togglePin(tag: string): void {
   view.pinned = view.pinned.includes(tag) ? view.pinned.filter((other) => other !== tag) : [...view.pinned, tag];

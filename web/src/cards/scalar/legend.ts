@@ -1,22 +1,47 @@
 // The legend of a scalar card.
 
 import type { Curve } from "../../api/columns";
+import type { Range } from "../../charts/axes/range";
+import { lowerBound } from "../../charts/axes/sorted";
 import type { Line } from "../../charts/drawing/curves";
 
 export interface LegendEntry extends Line {
-  /** The last logged value. */
-  last: number;
+  /** The last logged value that is in view, or before it if none is in view; null if there is none. */
+  last: number | null;
   /** The last smoothed value. */
   smooth: number | null;
+  /** The smallest and largest finite value in view; null if there is none. */
+  min: number | null;
+  max: number | null;
 }
 
-/** The lines with their last values, largest first and NaN last. */
-export function legendEntries(lines: Line[]): LegendEntry[] {
-  return lines
-    .map((line) => ({ ...line, last: lastValue(line.curve), smooth: line.curve.smooth?.at(-1) ?? null }))
-    .sort((a, b) => (Number.isNaN(a.last) ? 1 : Number.isNaN(b.last) ? -1 : b.last - a.last));
+/** The lines with their values in a range of x, the largest first and NaN last. */
+export function legendEntries(lines: Line[], zoom: Range | null): LegendEntry[] {
+  return lines.map((line) => ({ ...line, ...valuesIn(line.curve, zoom) })).sort((a, b) => rank(b) - rank(a));
 }
 
-function lastValue(curve: Curve): number {
-  return (curve.exact ? curve.y : curve.last).at(-1) ?? NaN;
+function rank({ last }: LegendEntry): number {
+  return last === null || Number.isNaN(last) ? -Infinity : last;
+}
+
+function valuesIn(curve: Curve, zoom: Range | null): Pick<LegendEntry, "last" | "smooth" | "min" | "max"> {
+  const { x } = curve;
+  let end = x.length;
+  if (zoom) {
+    end = lowerBound(x, zoom[1]);
+    while (end < x.length && x[end] === zoom[1]) end += 1;
+  }
+  const start = zoom ? lowerBound(x, zoom[0]) : 0;
+  let [min, max] = [Infinity, -Infinity];
+  for (let i = start; i < end; i++) {
+    const [low, high] = [curve.min[i]!, curve.max[i]!];
+    if (Number.isFinite(low) && low < min) min = low;
+    if (Number.isFinite(high) && high > max) max = high;
+  }
+  return {
+    last: (curve.exact ? curve.y : curve.last)[end - 1] ?? null,
+    smooth: curve.smooth?.[end - 1] ?? null,
+    min: min === Infinity ? null : min,
+    max: max === -Infinity ? null : max,
+  };
 }

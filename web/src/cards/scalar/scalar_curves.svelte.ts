@@ -66,8 +66,14 @@ export class ScalarCurves {
     void this.#load(JSON.stringify(this.#request()));
   }
 
-  async #fetch(keep: (run: string) => boolean): Promise<Curve[]> {
-    const { tags, runsByTag, options, grouping, statistic } = this.#request();
+  /** Loads all curves with some options changed, without showing them. */
+  fetchAll(change: Partial<CurveRequest["options"]>): Promise<Curve[]> {
+    return this.#fetch(() => true, { ...change, neighbors: false });
+  }
+
+  async #fetch(keep: (run: string) => boolean, change: Partial<CurveRequest["options"]> = {}): Promise<Curve[]> {
+    const { tags, runsByTag, grouping, statistic, ...request } = this.#request();
+    const options = { ...request.options, ...change };
     const responses = await Promise.all(
       tags.map((tag, index) => {
         const query = { ...options, runs: runsByTag[index]!.filter(keep) };

@@ -1,8 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { makeCurve } from "../../api/columns";
-import { finiteMax, finiteMin, panRange, valueAt, withMargin, xRange, yRange, zoomRange } from "./range";
+import {
+  countOutside,
+  fullXRange,
+  limitRange,
+  panRange,
+  valueAt,
+  withMargin,
+  xRange,
+  yRange,
+  zoomRange,
+} from "./range";
 
-const plain = { log: false, ignoreOutliers: false, orphans: false, smoothed: false };
+const plain = { log: false, ignoreOutliers: false, orphans: false };
 
 describe("ranges of axes", () => {
   test("x covers all curves", () => {
@@ -41,7 +51,38 @@ describe("ranges of axes", () => {
       values,
     );
     expect(yRange([curve], [0, 100], plain)![1]).toBeGreaterThan(1e9);
-    expect(yRange([curve], [0, 100], { ...plain, ignoreOutliers: true })![1]).toBeLessThan(2);
+    const range = yRange([curve], [0, 100], { ...plain, ignoreOutliers: true })!;
+    expect(range[1]).toBeLessThan(2);
+    expect(countOutside([curve], [0, 100], range, plain)).toBe(1);
+  });
+
+  test("a start that is merely higher than the rest is not an outlier", () => {
+    const values = Array.from({ length: 1000 }, (_, i) => 0.3 + 10 * Math.exp(-i / 100));
+    const curve = makeCurve(
+      "a",
+      "t",
+      values.map((_, i) => i),
+      values,
+    );
+    expect(yRange([curve], [0, 999], { ...plain, ignoreOutliers: true })![1]).toBeGreaterThan(10);
+  });
+
+  test("between two points, y covers the line that connects them", () => {
+    const curve = makeCurve("a", "t", [0, 10], [0, 100]);
+    expect(yRange([curve], [2, 4], plain)).toEqual([19, 41]);
+  });
+
+  test("one point at a wall time has a range of a minute around it", () => {
+    expect(xRange([makeCurve("a", "t", [1.7e9], [1])], false, "wall")).toEqual([1.7e9 - 30, 1.7e9 + 30]);
+  });
+
+  test("zooming out ends at the full range, and panning at its ends", () => {
+    const full: [number, number] = [0, 100];
+    expect(limitRange([-50, 150], full)).toBeNull();
+    expect(limitRange([-20, 30], full)).toEqual([0, 50]);
+    expect(limitRange([80, 120], full)).toEqual([60, 100]);
+    expect(limitRange([20, 30], full)).toEqual([20, 30]);
+    expect(fullXRange([{ ...makeCurve("a", "t", [3], [1]), extent: [0, 9] }], false)).toEqual([0, 9]);
   });
 
   test("a logarithmic y leaves out values below zero", () => {
@@ -65,10 +106,5 @@ describe("ranges of axes", () => {
   test("a flat curve gets a margin", () => {
     expect(withMargin([2, 2], false)).toEqual([1.8, 2.2]);
     expect(withMargin([0, 0], false)).toEqual([-1, 1]);
-  });
-
-  test("min and max skip values that are not finite", () => {
-    expect(finiteMin(Float64Array.of(NaN, 3, -Infinity, 2))).toBe(2);
-    expect(finiteMax(Float64Array.of(NaN))).toBeNaN();
   });
 });

@@ -1,6 +1,6 @@
 // The ticks of an axis and their labels.
 
-import { formatDuration, formatValue } from "../../ui/text/format";
+import { formatDuration, formatTime, formatValue } from "../../ui/text/format";
 import type { Range } from "./range";
 
 /** Distances between ticks of whole numbers. */
@@ -88,6 +88,22 @@ export function niceTicks(range: Range, log: boolean, count: number): Ticks {
   // A logarithmic axis of less than a power of ten is divided like a linear one.
   const linear = linearTicks(range, count);
   return { values: linear, labels: tickLabels(linear) };
+}
+
+/** Times and durations within a range, roughly `count` of them, at round seconds, minutes, hours or days. */
+export function timeTicks([from, to]: Range, count: number, kind: "wall" | "relative"): Ticks {
+  const rough = (to - from) / count;
+  const step = DURATION_INCREMENTS.find((increment) => increment >= rough) ?? rough;
+  // Round in the reader's time zone.
+  const offset = kind === "wall" ? new Date(from * 1000).getTimezoneOffset() * 60 : 0;
+  const values: number[] = [];
+  for (let i = Math.ceil((from - offset) / step); i * step + offset <= to && values.length < MAX_TICKS; i++) {
+    values.push(i * step + offset);
+  }
+  if (kind === "relative") return { values, labels: values.map(durationLabel) };
+  const sameDay = formatTime(from).slice(0, 10) === formatTime(to).slice(0, 10);
+  const part: [number, number] = step >= 86400 ? [0, 10] : sameDay ? [11, step < 60 ? 19 : 16] : [5, 16];
+  return { values, labels: values.map((value) => formatTime(value).slice(...part)) };
 }
 
 function linearTicks([from, to]: Range, count: number): number[] {

@@ -1,7 +1,7 @@
 // The view as a URL hash, in TensorBoard's format with our additions.
 
 import type { Smoother, Statistic, XAxis } from "../../api/types";
-import { DEFAULT_VIEW, FALLBACK_TAB, type RunSort, type View } from "./view";
+import { DEFAULT_VIEW, FALLBACK_TAB, type CardView, type RunSort, type View } from "./view";
 
 /** Finds a tab's id by a name in a URL; null if there is no such tab. */
 export type FindTab = (name: string) => string | null;
@@ -28,6 +28,23 @@ export function parseHash(hash: string, findTab: FindTab): Partial<View> {
     readPart(view, part.slice(0, equals), decode(part.slice(equals + 1)));
   }
   return view;
+}
+
+/** The parts of the view in the query of TensorBoard's newer links: `?tagFilter=loss&smoothing=0.8#timeseries`. */
+export function parseSearch(search: string): Partial<View> {
+  const view: Partial<View> = {};
+  for (const [key, value] of new URLSearchParams(search)) readPart(view, key, value);
+  return view;
+}
+
+/** A query without the parts that `parseSearch` reads. */
+export function withoutView(search: string): string {
+  const kept = [...new URLSearchParams(search)].filter(([key, value]) => {
+    const view: Partial<View> = {};
+    readPart(view, key, value);
+    return Object.keys(view).length === 0;
+  });
+  return kept.length > 0 ? `?${new URLSearchParams(kept).toString()}` : "";
 }
 
 function readPart(view: Partial<View>, key: string, value: string): void {
@@ -94,6 +111,9 @@ function readPart(view: Partial<View>, key: string, value: string): void {
     case "overlays":
       view.overlays = parseList(value).flatMap((tags) => (Array.isArray(tags) ? [tags.map(String)] : []));
       break;
+    case "cards":
+      view.cards = parseCards(value);
+      break;
     case "full":
       view.full = value;
       break;
@@ -113,6 +133,10 @@ function readPart(view: Partial<View>, key: string, value: string): void {
       }
       break;
     }
+    case "runColorGroup":
+      // TensorBoard's format: "regex:…", or "run" and "experiment", which do not group.
+      if (value.startsWith("regex:")) view.groupBy = { kind: "regex", value: value.slice("regex:".length) };
+      break;
     case "groupRegex":
       view.groupBy = { kind: "regex", value };
       break;
@@ -153,6 +177,8 @@ export function formatHash(view: View): string {
   if (view.tooltipSort !== base.tooltipSort) add("tooltip", view.tooltipSort);
   if (view.pinned.length > 0) add("pinned", JSON.stringify(view.pinned));
   if (view.overlays.length > 0) add("overlays", JSON.stringify(view.overlays));
+  const cards = Object.entries(view.cards);
+  if (cards.length > 0) add("cards", JSON.stringify(Object.fromEntries(cards), shortNumber));
   if (view.full !== null) add("full", view.full);
   if ("only" in view.selection) add("runs", JSON.stringify(view.selection.only));
   else if (view.selection.except.length > 0) add("except", JSON.stringify(view.selection.except));
@@ -178,6 +204,32 @@ function parseList(value: string): unknown[] {
   } catch {
     return [];
   }
+}
+
+function parseCards(value: string): Record<string, CardView> {
+  const cards: Record<string, CardView> = {};
+  try {
+    const parsed = JSON.parse(value) as Record<string, Record<string, unknown>>;
+    for (const [key, { x, y, logY, outliers }] of Object.entries(parsed)) {
+      const card: CardView = {};
+      if (isRange(x)) card.x = x;
+      if (isRange(y)) card.y = y;
+      if (typeof logY === "boolean") card.logY = logY;
+      if (typeof outliers === "boolean") card.outliers = outliers;
+      if (Object.keys(card).length > 0) cards[key] = card;
+    }
+  } catch {
+    // Invalid parts are ignored.
+  }
+  return cards;
+}
+
+function isRange(value: unknown): value is [number, number] {
+  return Array.isArray(value) && value.length === 2 && value.every((bound) => Number.isFinite(bound));
+}
+
+function shortNumber(_: string, value: unknown): unknown {
+  return typeof value === "number" ? +value.toPrecision(12) : value;
 }
 
 function parseTexts(value: string): string[] {

@@ -6,6 +6,16 @@ import type { Selection } from "./selection";
 export type RunSort = "name" | "started" | "status" | "last_step" | `column:${string}`;
 export type GroupBy = { kind: "none" } | { kind: "regex"; value: string } | { kind: "hparam"; value: string };
 
+/** What one card shows differently from the others. */
+export interface CardView {
+  /** The range of x, if cards zoom separately. */
+  x?: [number, number];
+  y?: [number, number];
+  logY?: boolean;
+  /** Whether outliers are drawn. */
+  outliers?: boolean;
+}
+
 /** The tab that is shown if the URL names none. */
 export const FALLBACK_TAB = "scalars";
 
@@ -34,6 +44,8 @@ export interface View {
   pinned: string[];
   /** Cards that draw several tags together. */
   overlays: string[][];
+  /** The cards that differ from the others, by their tags joined with line breaks. */
+  cards: Record<string, CardView>;
   /** The card that is open at full size. */
   full: string | null;
   groupBy: GroupBy;
@@ -55,7 +67,7 @@ export const DEFAULT_VIEW: View = {
   x: "step",
   logX: false,
   logY: false,
-  ignoreOutliers: false,
+  ignoreOutliers: true,
   orphans: false,
   syncZoom: false,
   zoom: null,
@@ -64,6 +76,7 @@ export const DEFAULT_VIEW: View = {
   bands: false,
   pinned: [],
   overlays: [],
+  cards: {},
   full: null,
   groupBy: { kind: "none" },
   statistic: "mean-sd",

@@ -64,6 +64,7 @@ const run = (name: string, expected: string[] = []): RunSummary => ({
   ranks: [0],
   restarts: 0,
   live: false,
+  state: null,
   has_modules: false,
   axis: { kind: "step", columns: [], steps_per_epoch: null, note: "" },
   status: null,

@@ -1,7 +1,7 @@
 // Draws a ridgeline plot on a canvas.
 
 import { niceTicks } from "../../../charts/axes/ticks";
-import { CHART_FONT } from "../../../charts/line_chart";
+import { CHART_FONT } from "../../../charts/axes/plot_axes";
 import { withAlpha } from "../../../ui/color";
 import { formatTime, withThousands } from "../../../ui/text/format";
 import type { ThemeColors } from "../../../ui/theme.svelte";

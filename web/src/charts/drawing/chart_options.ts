@@ -1,10 +1,10 @@
 // What a chart draws and how.
 
-import type { XAxis } from "../api/types";
-import type { ThemeColors } from "../ui/theme.svelte";
-import type { Range } from "./axes/range";
-import type { Background } from "./drawing/background";
-import type { Line, LineStyle } from "./drawing/curves";
+import type { XAxis } from "../../api/types";
+import type { ThemeColors } from "../../ui/theme.svelte";
+import type { Range } from "../axes/range";
+import type { Background } from "./background";
+import type { Line, LineStyle } from "./curves";
 
 export interface ChartOptions extends Background, LineStyle {
   lines: Line[];
@@ -14,11 +14,22 @@ export interface ChartOptions extends Background, LineStyle {
   ignoreOutliers: boolean;
   /** The range of x to show; null for all of it. */
   zoom: Range | null;
+  /** The range of y to show; null for one that fits the curves. */
+  zoomY: Range | null;
   /** A small chart, with fewer ticks. */
   compact: boolean;
   /** Whether the mouse wheel zooms without a modifier key. */
   wheelZooms: boolean;
   colors: ThemeColors;
+}
+
+/** What a chart shows at the moment. */
+export interface ChartState {
+  options: ChartOptions;
+  x: Range;
+  y: Range;
+  logX: boolean;
+  logY: boolean;
 }
 
 /** Whether two charts would look the same. */
