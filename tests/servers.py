@@ -141,6 +141,7 @@ def start_server(*arguments, home, env=None, cwd=None):
         env={
             **{k: v for k, v in os.environ.items() if k not in ("SSH_CONNECTION", "PULSEBOARD_TOKEN")},
             "PULSEBOARD_DATA_DIR": str(home / "data"),
+            "PULSEBOARD_CONFIG_DIR": str(home / "config"),
             "XDG_CACHE_HOME": str(home / "cache"),
             **(env or {}),
         },

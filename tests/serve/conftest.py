@@ -4,6 +4,12 @@ import pytest
 from servers import a_server, start_server, write_everything
 
 
+@pytest.fixture(autouse=True)
+def own_configuration(tmp_path, monkeypatch):
+    """Nothing is kept in the configuration of the person who runs the tests."""
+    monkeypatch.setenv("PULSEBOARD_CONFIG_DIR", str(tmp_path / "config"))
+
+
 @pytest.fixture
 def serve(tmp_path):
     """Starts servers; they stop when the test ends."""

@@ -134,7 +134,28 @@ def test_a_browser_without_a_token_gets_a_form(guarded):
     form = guarded.request("")
     assert form.status == 401
     assert b'name="token"' in form.body
-    assert guarded.request("?token=wrong").status == 401
+    assert b"Wrong token" not in form.body
+
+
+def test_a_wrong_token_is_called_wrong_and_does_not_stay_in_the_address(guarded):
+    refused = guarded.request("?token=wrong")
+    assert (refused.status, refused.headers["location"]) == (302, "/?wrong_token")
+    assert "set-cookie" not in refused.headers
+    assert b"Wrong token" in guarded.request("?wrong_token").body
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    posted = guarded.request("", b"token=wrong", headers=form)
+    assert posted.status == 401
+    assert b"Wrong token" in posted.body
+
+
+def test_the_form_sets_the_cookie_without_the_token_in_an_address(guarded):
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    opened = guarded.request("", f"token={READ}".encode(), headers=form)
+    assert (opened.status, opened.headers["location"]) == (303, "/")
+    kept = {"cookie": opened.headers["set-cookie"].partition(";")[0]}
+    assert guarded.api("status", headers=kept).json["role"] == "read"
+    foreign = guarded.request("", f"token={READ}".encode(), headers={**form, "origin": "https://evil.example"})
+    assert foreign.status == 403
 
 
 def test_a_link_from_another_site_opens_the_page_without_the_cookie(guarded):
@@ -161,7 +182,36 @@ def test_a_server_that_other_machines_can_reach_generates_a_token(serve, logs):
     assert len(server.token) >= 32
     assert server.api("status").json["role"] == "full"
     server.token = None
-    assert server.api("status").status == 401
+    # A name that only other machines use for this one.
+    assert server.api("status", headers={"host": "10.1.2.3"}).status == 401
+    # A proxy on this machine, for someone else.
+    for header in ("x-forwarded-for", "forwarded", "x-real-ip", "via"):
+        assert server.api("status", headers={header: "10.1.2.3"}).status == 401
+
+
+def test_this_machine_needs_no_token_unless_the_user_set_one(serve, guarded, logs):
+    server = serve(logs, "--bind_all", loaded=False)
+    server.token = None
+    for host in ("localhost", "127.0.0.1", f"localhost:{server.port}"):
+        assert server.api("status", headers={"host": host}).json["role"] == "full"
+    assert guarded.api("status").status == 401
+
+
+def test_a_generated_token_works_after_a_restart_until_it_is_replaced(serve, logs, tmp_path):
+    first = serve(logs, "--bind_all", loaded=False)
+    token = first.token
+    first.stop()
+    elsewhere = {"host": "10.1.2.3"}
+    again = serve(logs, "--bind_all", loaded=False)
+    assert again.token is None
+    assert again.api("status", token=token, headers=elsewhere).status == 200
+    assert again.api("status", token=token[:-1], headers=elsewhere).status == 401
+    again.stop()
+    replaced = serve(logs, "--bind_all", "--new_token", loaded=False)
+    assert replaced.api("status", token=token, headers=elsewhere).status == 401
+    assert replaced.api("status", headers=elsewhere).status == 200
+    (kept,) = (tmp_path / "config").iterdir()
+    assert kept.stat().st_mode & 0o077 == 0
 
 
 def test_the_generated_token_is_not_written_to_any_file(serve, logs, tmp_path):

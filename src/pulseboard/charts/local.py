@@ -34,6 +34,9 @@ _MAX_CURVES_BYTES = 512 << 20
 _FOLLOW_AFTER_SECS = 0.5
 
 
+EXPRESSION_PREFIX = "="
+"""Before an expression over tags where a query names a tag: `=val/loss - train/loss`."""
+
 _CurveKey = tuple[str, int, str, str]
 """Run, rank, tag, and the tag of the metric that is the x axis, or an empty text."""
 
@@ -170,7 +173,7 @@ class LocalCharts(Charts):
 
     def x_of_steps(self, run: str, tag: str, steps: Sequence[float], *, x: str) -> list[float | None]:
         """Where steps of a tag are on another axis; None for all if the run lacks the tag, or the metric of x."""
-        from pulseboard.charts.positions import x_of_steps
+        from pulseboard.charts.derived.positions import x_of_steps
 
         query = Query(runs=[run], tags=[tag], x=x)
         found = self.runs[run]
@@ -192,7 +195,7 @@ class LocalCharts(Charts):
 
         def draw(prepared: tuple[Run, Curve, Span], span: Span) -> Window:
             run, curve, own = prepared
-            axis = run.ranks[query.rank].axis_of(curve.tag)
+            axis = run.ranks[query.rank].axis_of(_logged_tag(curve))
             with curve.lock:
                 return windows.window(curve, query, run=run.name, axis=axis, span=span, own=own)
 
@@ -251,7 +254,7 @@ class LocalCharts(Charts):
         metric = self._curve(run, query.rank, query.x_tag)
         if metric is None:
             return None
-        from pulseboard.charts.curve_by_metric import CurveByMetric
+        from pulseboard.charts.derived.curve_by_metric import CurveByMetric
 
         key = (run.name, query.rank, tag, query.x_tag)
         found = self._kept(key, lambda: CurveByMetric(tag))
@@ -265,6 +268,8 @@ class LocalCharts(Charts):
         """The run's curve of this tag, up to date; None if it has none."""
         from pulseboard.charts.curve import Curve
 
+        if tag.startswith(EXPRESSION_PREFIX):
+            return self._computed(run, rank, tag)
         run_of_rank = run.ranks.get(rank)
         if run_of_rank is None or kinds.SCALAR not in self._tag_sets.of(run_of_rank).tags.get(tag, ()):
             return None
@@ -274,6 +279,26 @@ class LocalCharts(Charts):
             curve.update(run_of_rank)
             self._note_size(key, curve)
         return curve
+
+    def _computed(self, run: Run, rank: int, tag: str) -> Curve | None:
+        """The curve of an expression; None if the run lacks one of its tags."""
+        from pulseboard.charts.derived.curve_of_expression import CurveOfExpression
+        from pulseboard.charts.derived.expression import Expression
+
+        key = (run.name, rank, tag, "")
+        found = self._kept(key, lambda: CurveOfExpression(tag, Expression(tag.removeprefix(EXPRESSION_PREFIX))))
+        assert isinstance(found, CurveOfExpression)
+        curves = {}
+        for leaf in found.expression.leaves:
+            source = run if leaf.run is None else self._find(leaf.run)
+            curve = None if source is None else self._curve(source, rank, leaf.tag)
+            if curve is None:
+                return None
+            curves[leaf] = curve
+        with found.lock:
+            found.update_from(curves)
+            self._note_size(key, found)
+        return found
 
     def _kept(self, key: _CurveKey, new: Callable[[], Curve]) -> Curve:
         with self._lock:
@@ -295,6 +320,13 @@ class LocalCharts(Charts):
     def _drop(self, key: _CurveKey) -> None:
         self._curves.pop(key, None)
         self._held_bytes -= self._sizes.pop(key, 0)
+
+
+def _logged_tag(curve: Curve) -> str:
+    """A tag that the run logged: the curve's own, or the first one of its expression."""
+    from pulseboard.charts.derived.curve_of_expression import CurveOfExpression
+
+    return curve.expression.leaves[0].tag if isinstance(curve, CurveOfExpression) else curve.tag
 
 
 def _last_step(run: Run) -> int | None:

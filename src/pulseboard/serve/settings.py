@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pulseboard.core.errors import PulseboardError
-from pulseboard.serve.security.access import BadToken, Guard, Token, is_local, machine_name, new_token, read_token_file
+from pulseboard.serve.security.access import BadToken, Guard, Token, is_local, machine_name, read_token_file
+from pulseboard.serve.security.kept_token import generate_token, kept_tokens
 
 DEFAULT_PORT = 6006
 """The same as TensorBoard's."""
@@ -31,6 +32,7 @@ class ServerSettings:
     token: str | None = None  # gives full access
     read_token: str | None = None  # gives read-only access
     token_file: str | None = None
+    new_token: bool = False  # replace the token that was generated at an earlier start
     allow_hosts: Sequence[str] = ()
     follow_links: bool = False  # also symlinks that lead out of the log directories
     certfile: str | None = None
@@ -39,6 +41,8 @@ class ServerSettings:
 
     # The token to print, if one was generated here. Cleared once it was printed; only its hash is kept.
     generated_token: str | None = field(default=None, init=False)
+    # Whether this machine itself needs no token: only if the user did not set one.
+    open_locally: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self.prefix = "/" + self.prefix.strip("/") if self.prefix.strip("/") else ""
@@ -61,7 +65,7 @@ class ServerSettings:
         return "https" if self.certfile else "http"
 
     def tokens(self) -> list[Token]:
-        """The valid tokens. If the user set none and other machines can reach the server, one is generated."""
+        """The valid tokens. If the user set none and other machines can reach the server, one is generated and kept."""
         tokens = []
         if full_token := self.token or os.environ.get(TOKEN_VARIABLE):
             tokens.append(Token.of(full_token, role="full"))
@@ -73,15 +77,20 @@ class ServerSettings:
             except OSError as error:
                 raise BadToken(f"Cannot read the token file: {error.strerror}. {self.token_file}") from error
         if not tokens and not self.is_local:
-            self.generated_token = new_token()
-            tokens = [Token.of(self.generated_token, role="full")]
+            self.open_locally = True
+            tokens = [] if self.new_token else kept_tokens()
+            if not tokens:
+                self.generated_token = generate_token()
+                tokens = [Token.of(self.generated_token, role="full")]
         self.token = self.read_token = None
         return tokens
 
     def guard(self, *, port: int) -> Guard:
         """The guard of a server that listens on this port."""
+        tokens = self.tokens()
         return Guard(
-            tokens=self.tokens(),
+            tokens=tokens,
+            open_locally=self.open_locally,
             hosts={*self.allow_hosts, self.host} - {""},
             machine=None if self.is_local else machine_name(),
             # Cookies ignore ports: two servers on one machine would overwrite each other's cookie.

@@ -10,6 +10,9 @@ from web.charts import hover
 from web.page_logs import write_gallery
 from web.waiting import settle, until
 
+import pulseboard as pb
+from pulseboard.rundir.run_file import RunFileWriter
+
 CARD = "article.scalar canvas"
 
 
@@ -270,3 +273,47 @@ def test_smoothing_also_smooths_groups(pages, gallery):
         return sum(abs(b - a) for a, b in pairwise(values))
 
     assert roughness(0.95) < 0.5 * roughness(0.05)
+
+
+def test_shift_and_a_click_on_a_name_select_the_runs_in_between(pages, gallery):
+    page = pages.open(gallery, "#scalars&regexInput=seed", wait=CARD)
+    rows = page.locator("aside[aria-label=Runs] .row .pick .name")
+    rows.nth(1).click()
+    rows.nth(4).click(modifiers=["Shift"])
+    until(page, "document.querySelector('aside .count').innerText === '2 of 6 runs'")
+    assert page.evaluate("getSelection().toString()") == ""
+    rows.nth(1).click()
+    until(page, "document.querySelector('aside .count').innerText === '3 of 6 runs'")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_twenty_runs_out_of_many_have_twenty_colors(pages, tmp_path, theme):
+    for i in range(60):
+        write_run(tmp_path / "runs" / f"ppo-{i:02}", (0, 1.0), (1, 2.0))
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = pages.open(server, "#scalars&regexInput=ppo-[24]", wait=CARD, theme=theme)
+        until(page, "document.querySelector('aside .count').innerText === '20 of 20 runs'")
+        settle(page)
+        boxes = page.locator("aside[aria-label=Runs] .row .box")
+        colors = boxes.evaluate_all("all => all.map((box) => getComputedStyle(box).borderColor)")
+        assert len(set(colors)) == len(colors) == 20
+
+
+def test_the_state_of_a_run_is_next_to_its_name(pages, tmp_path):
+    for state in ("finished", "failed"):
+        with pb.init(dir=tmp_path / "runs", run_id=state, report_to="tensorboard", telemetry_secs=0) as run:
+            run.log({"loss": 1.0}, step=0)
+    RunFileWriter(tmp_path / "runs" / "failed").update(status="failed")
+    write_run(tmp_path / "runs" / "growing", (0, 1.0), (1, 2.0))
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = pages.open(server, "#scalars", wait=CARD)
+        states = {
+            name: page.locator(".row", has=page.get_by_label(f"Show {name}", exact=True)).locator(".state")
+            for name in ("finished", "failed", "growing")
+        }
+        assert {name: state.get_attribute("aria-label") for name, state in states.items()} == {
+            "finished": "finished",
+            "failed": "failed",
+            "growing": "running",
+        }
+        assert states["failed"].inner_text() == "failed"

@@ -57,7 +57,7 @@ def test_keyboard_shortcuts_do_what_the_help_says(pages, gallery):
     page.keyboard.press(",")
     until(page, "!location.hash.includes('smoothing=')")
     page.keyboard.press("o")
-    until(page, "location.hash.includes('ignoreOutliers=1')")
+    until(page, "location.hash.includes('ignoreOutliers=0')")
     page.keyboard.press("b")
     page.locator("aside[aria-label=Runs]").wait_for(state="detached")
     page.keyboard.press("r")

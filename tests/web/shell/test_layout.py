@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from web.charts import card, color_of_run, find_color, theme_color
 from web.every_tab import TABS
 from web.waiting import settle, until
 
@@ -48,3 +49,26 @@ def test_axe_finds_no_serious_violation_on_any_tab(pages, gallery, theme):
             if one["impact"] in ("serious", "critical")
         ]
     assert found == []
+
+
+def test_on_a_phone_the_open_tab_is_in_view(pages, gallery):
+    page = pages.open(gallery, "#compare", width=390, height=844)
+    tab = page.locator("nav .tab[aria-current]")
+    tab.wait_for()
+    in_view = """() => {
+        const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+        const [tab, nav] = [box("nav .tab[aria-current]"), box("nav")];
+        return tab.left >= nav.left - 1 && tab.right <= Math.min(nav.right, innerWidth) + 1;
+    }"""
+    until(page, in_view)
+    page.evaluate("location.hash = '#health'")
+    until(page, "document.querySelector('nav .tab[aria-current]').innerText.startsWith('Health')")
+    until(page, in_view)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_canvases_have_the_colors_of_the_style_sheet(pages, study, theme):
+    page = pages.open(study, "#scalars&regexInput=alone&tagFilter=count&smoothing=0", wait="canvas", theme=theme)
+    card(page, "count")
+    assert find_color(page, "count", theme_color(page, "grid"), tolerance=3, min_alpha=250).pixels > 500
+    assert find_color(page, "count", color_of_run(page, "alone"), tolerance=3, min_alpha=250).pixels > 100

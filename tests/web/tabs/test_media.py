@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from servers import a_server
 from web.charts import painted
@@ -155,3 +156,41 @@ def test_audio_plays(pages, gallery):
     until(page, "before => document.querySelector('audio').src !== before", arg=page.evaluate("s => s", before))
     settle(page)
     assert page.locator("article").first.inner_text().endswith("step 0")
+
+
+def test_a_constant_histogram_is_a_peak_and_a_long_run_name_leaves_room_for_the_tag(pages, tmp_path):
+    with SummaryWriter(tmp_path / "runs" / ("a-run-with-a-very-long-name-" * 6)) as writer:
+        for step in range(3):
+            writer.add_histogram("bias", np.zeros(1000), step)
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = pages.open(server, "#histograms", wait="article canvas")
+        settle(page)
+        run = server.api("runs").json["runs"][0]["name"]
+        color = page.get_by_label(f"Show {run}", exact=True).evaluate("box => getComputedStyle(box).borderColor")
+        # The newest ridge is 70 % of the run's color on the card.
+        filled = page.evaluate(
+            """(color) => {
+                const canvas = document.querySelector("article canvas");
+                const [r, g, b] = color.match(/\\d+/g).map(Number);
+                const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+                let count = 0;
+                for (let i = 0; i < data.length; i += 4) {
+                    const [x, y, z] = [data[i], data[i + 1], data[i + 2]];
+                    const mix = [r, g, b].map((c) => 255 + (c - 255) * 0.7);
+                    if (data[i + 3] > 200 && Math.hypot(x - mix[0], y - mix[1], z - mix[2]) < 30) count++;
+                }
+                return count;
+            }""",
+            color,
+        )
+        assert filled > 50
+        title = page.locator("article h3")
+        assert title.evaluate("h3 => h3.scrollWidth <= h3.clientWidth && h3.clientWidth > 15")
+        inside = page.evaluate(
+            """() => {
+                const card = document.querySelector("article").getBoundingClientRect();
+                return [...document.querySelectorAll("article header > *")].every(
+                    (part) => part.getBoundingClientRect().right <= card.right);
+            }"""
+        )
+        assert inside

@@ -47,7 +47,8 @@ function sendPending(): void {
   scheduled = false;
   const byOptions = new Map<string, PendingRequest[]>();
   for (const request of pending) {
-    const key = JSON.stringify(request.options);
+    // An expression has a request of its own: if it is wrong, the server refuses the whole request.
+    const key = (request.tag.startsWith("=") ? request.tag : "") + JSON.stringify(request.options);
     const batch = byOptions.get(key);
     if (batch) batch.push(request);
     else byOptions.set(key, [request]);

@@ -7,7 +7,7 @@ import { isEverything, selectedNames, selectionOf } from "../state/view/selectio
 import { view } from "../state/view.svelte";
 import { theme } from "../ui/theme.svelte";
 import { compareNames } from "../ui/text/natural_order";
-import { assignColors, paletteColor } from "./run_colors";
+import { assignColors, hashName, paletteColor } from "./run_colors";
 import { filterRuns } from "./run_filter";
 import { sortRuns } from "./run_order";
 import { groupOf } from "./run_rows";
@@ -33,13 +33,19 @@ class RunList {
   visible = $derived(this.listedNames.filter((name) => this.selected.has(name)).sort(compareNames));
   visibleSet = $derived(new Set(this.visible));
   sorted = $derived(sortRuns(this.listed, view.runSort, view.runSortDown, sortedColumn()));
-  private colorIndexes = $derived(assignColors([...runIndex.all].sort(byStart).map((run) => run.name)));
+  /** The colors that runs had when they were last drawn. Not a state: it only steadies the colors. */
+  private lastColors = new Map<string, number>();
+  private colorIndexes = $derived.by(() => {
+    const indexes = assignColors(this.visible, this.lastColors);
+    for (const [name, index] of indexes) this.lastColors.set(name, index);
+    return indexes;
+  });
   colors = $derived(
     new Map(
-      runIndex.all.map((run) => [
-        run.name,
-        run.marks?.color || paletteColor(this.colorIndexes.get(run.name) ?? 0, theme.current),
-      ]),
+      runIndex.all.map(({ name, marks }) => {
+        const index = this.colorIndexes.get(name) ?? this.lastColors.get(name) ?? hashName(name);
+        return [name, marks?.color || paletteColor(index, theme.current)];
+      }),
     ),
   );
 }
@@ -49,10 +55,6 @@ export const runList = new RunList();
 function newestNames(runs: RunSummary[]): Set<string> {
   const newest = [...runs].sort((a, b) => (b.ended ?? 0) - (a.ended ?? 0)).slice(0, FIRST_SELECTION);
   return new Set(newest.map((run) => run.name));
-}
-
-function byStart(a: RunSummary, b: RunSummary): number {
-  return (a.started ?? Infinity) - (b.started ?? Infinity) || (a.name < b.name ? -1 : 1);
 }
 
 function sortedColumn(): Map<string, unknown> {

@@ -46,3 +46,16 @@ export function themeColors(): ThemeColors {
   cache.set(theme.current, colors);
   return colors;
 }
+
+const runColors = new Map<Theme, string[]>();
+
+/** The colors of runs in a theme, read from the style sheet while that theme is shown. */
+export function runColorsOf(shown: Theme): string[] {
+  let colors = runColors.get(shown);
+  if (!colors) {
+    const list = getComputedStyle(document.documentElement).getPropertyValue("--run-colors");
+    colors = list.split(",").map((color) => longHex(color.trim()));
+    runColors.set(shown, colors);
+  }
+  return colors;
+}

@@ -61,6 +61,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     access.add_argument("--read_token", metavar="TOKEN", help="a token for read-only access")
     access.add_argument("--token_file", metavar="FILE", help="lines of `read TOKEN` or `full TOKEN`; sha256:HASH works")
     access.add_argument(
+        "--new_token", action="store_true", help="replace the token that --bind_all generated at an earlier start"
+    )
+    access.add_argument(
         "--allow_host",
         action="append",
         default=[],
@@ -111,6 +114,7 @@ def options_of(args: argparse.Namespace) -> dict[str, Any]:
         "token": args.token,
         "read_token": args.read_token,
         "token_file": args.token_file,
+        "new_token": args.new_token,
         "allow_hosts": args.allow_host,
         "follow_links": args.follow_links,
         "certfile": args.certfile,
@@ -178,10 +182,16 @@ def _introduce(server: Server, *, named: bool) -> None:
     print(f"Pulseboard is at {url_of(settings, port)}  (Ctrl-C to stop)", flush=True)
     if settings.generated_token:
         print(
-            "Anyone with this link can view runs and set marks. The token changes at every start; fix it with --token.",
+            "Anyone with this link can view runs and set marks. The token stays the same at the next start; only its "
+            "hash is kept. On this machine none is needed.",
             flush=True,
         )
         settings.generated_token = None
+    elif settings.open_locally:
+        print(
+            "Other machines need the token of an earlier start, whose hash is kept; --new_token replaces it.",
+            flush=True,
+        )
     if line := ssh_tunnel_command(settings, port):
         print(
             f"From your own machine:  {line}\nthen open {settings.scheme}://localhost:{port}{settings.prefix}/",

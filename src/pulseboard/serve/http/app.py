@@ -8,6 +8,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qs
 
 from pulseboard.core.errors import PulseboardError, RunNotFound, TagNotFound
 from pulseboard.serve.http import responses
@@ -37,6 +38,9 @@ _MAX_WAITING = 512
 _CHUNK_BYTES = 256 << 10
 # A client that reads nothing for this long is disconnected.
 STALLED_SECS = 60.0
+
+# In the address of the form after a link with a wrong token.
+_WRONG_TOKEN = "wrong_token"
 
 _log = logging.getLogger("pulseboard.serve")
 
@@ -113,26 +117,43 @@ class App:
         address = path.removeprefix(self.prefix + "/")
         if address.startswith("api/"):
             return await self._api(request, address.removeprefix("api/"))
+        if request.method == "POST" and not address:
+            return await self._log_in(request)
         if request.method not in ("GET", "HEAD"):
             raise MethodNotAllowed(request.method, allowed="GET")
         return self._page(request, address)
 
+    async def _log_in(self, request: Request) -> Response:
+        """Store the token of the form as a cookie, and show the page; or the form again."""
+        form = parse_qs((await request.body()).decode("latin-1"), max_num_fields=10)
+        token = form.get("token", [""])[0].strip()
+        if self.guard.role_of_token(token) is None:
+            return self.page.token_form(action=self.prefix + "/", wrong=True)
+        return self._logged_in(request, token)
+
+    def _logged_in(self, request: Request, token: str) -> Response:
+        redirect = _redirect(self.prefix + "/", status=303 if request.method == "POST" else 302)
+        if self.guard.tokens:
+            redirect.headers["set-cookie"] = self.guard.cookie_for(token, secure=request.scheme == "https")
+        return redirect
+
     def _page(self, request: Request, address: str) -> Response:
         if address:  # the page's code, which is not secret
             return self.page.respond(request, address)
-        token = request.query().get("token", [None])[0]
+        query = request.query()
+        token = query.get("token", [None])[0]
         try:
             self.guard.role_of(request)
         except TokenRequired:
+            if token is not None:
+                # A wrong token must not stay in the address, where others can read it.
+                return _redirect(f"{self.prefix}/?{_WRONG_TOKEN}")
             # A browser that follows a link from another site leaves out a strict cookie. The page contains no data,
             # and its own requests send the cookie.
-            if token is not None or request.headers.get("sec-fetch-site") != "cross-site":
-                return self.page.token_form()
+            if request.headers.get("sec-fetch-site") != "cross-site":
+                return self.page.token_form(action=self.prefix + "/", wrong=_WRONG_TOKEN in query)
         if token is not None:
-            redirect = _redirect(self.prefix + "/")
-            if self.guard.tokens:
-                redirect.headers["set-cookie"] = self.guard.cookie_for(token, secure=request.scheme == "https")
-            return redirect
+            return self._logged_in(request, token)
         return self.page.respond(request, "")
 
     async def _api(self, request: Request, path: str) -> Response | StreamingResponse:
@@ -278,8 +299,8 @@ async def _until(chunks: AsyncIterator[bytes], disconnected: asyncio.Future[Any]
             return
 
 
-def _redirect(location: str) -> Response:
-    return Response(status=302, media_type="text/plain", headers={"location": location, "cache-control": "no-store"})
+def _redirect(location: str, *, status: int = 302) -> Response:
+    return Response(status=status, media_type="text/plain", headers={"location": location, "cache-control": "no-store"})
 
 
 def _error_response(error: HttpError) -> Response:

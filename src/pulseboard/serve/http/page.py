@@ -10,6 +10,7 @@ from pathlib import Path
 from pulseboard.serve.http.errors import NotFound
 from pulseboard.serve.http.request import Request
 from pulseboard.serve.http.responses import NotModified, Response, accepted_encodings
+from pulseboard.serve.security.token_form import POLICY, token_form
 
 PAGE_DIRECTORY = Path(__file__).parents[1] / "page"
 
@@ -37,14 +38,6 @@ _NOT_BUILT = """\
 <body><h1>Pulseboard</h1>
 <p>The server and its <a href="api/status">API</a> are running, but the page has not been built.</p>
 <p>Build it with <code>make page</code>, then reload this page.</p></body></html>
-"""
-_TOKEN_FORM = """\
-<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
-<body><h1>Pulseboard</h1>
-<p>This server requires a token. It is part of the link that was printed when the server started.</p>
-<form method="get"><label>Token <input type="password" name="token" autocomplete="off"></label>
-<button>Open</button></form></body></html>
 """
 
 
@@ -95,10 +88,11 @@ class Page:
             body = re.sub("<title>.*?</title>", lambda _: title, file.data.decode("utf-8", "replace"), count=1)
         return Response(body.encode(), _MEDIA_TYPES[".html"], headers={"cache-control": "no-cache"})
 
-    def token_form(self) -> Response:
-        """The form shown to people without a token."""
-        body = _TOKEN_FORM.format(title=self._title)
-        return Response(body.encode(), _MEDIA_TYPES[".html"], status=401, headers={"cache-control": "no-store"})
+    def token_form(self, *, action: str, wrong: bool) -> Response:
+        """The form shown to people without a token, or with a wrong one."""
+        body = token_form(title=self._title, action=escape(action), wrong=wrong)
+        headers = {"cache-control": "no-store", "content-security-policy": POLICY}
+        return Response(body.encode(), _MEDIA_TYPES[".html"], status=401, headers=headers)
 
 
 def escape(text: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pulseboard.charts.query import AXES, MAX_BUCKETS, SMOOTHINGS, TAG_PREFIX, BadQuery, GroupQuery, Query, Smoothing
 from pulseboard.serve.http import columns, schema
@@ -15,6 +17,8 @@ from pulseboard.serve.security.safe_regex import SafeRegex
 
 if TYPE_CHECKING:
     from pulseboard.charts.results import GroupStatistics, Window
+
+T = TypeVar("T")
 
 # Enough for a page of charts; nobody can look at more.
 _MAX_SERIES = 20_000
@@ -30,7 +34,11 @@ _SMOOTHING = schema.record(
 )
 _WINDOW = {
     "runs": RUNS,
-    "tags": schema.array(TAG, max_items=1000, min_items=1),
+    "tags": schema.array(
+        schema.string("a tag, or = and an expression over tags, such as =val/loss - train/loss"),
+        max_items=1000,
+        min_items=1,
+    ),
     "x": schema.string(
         f"{', '.join(AXES)}, or {TAG_PREFIX} and the tag of a metric of the same run, such as tag:train/tokens: a "
         "point's x is then the metric's value at the point's step, interpolated between the steps at which the metric "
@@ -71,7 +79,7 @@ def window(dashboard: Dashboard, request: ApiRequest) -> Response:
     request.revalidate(dashboard.state_of(runs))
     _check_size(len(runs), request)
     revision = dashboard.revisions.current
-    windows = dashboard.charts.window(_query(Query, runs, request))
+    windows = _checked(partial(dashboard.charts.window, _query(Query, runs, request)))
     series = ((_header(one), _drawn_columns(one)) for one in windows)
     return Response(columns.encode(series, revision=revision), COLUMNS)
 
@@ -138,10 +146,11 @@ def groups(dashboard: Dashboard, request: ApiRequest) -> Response:
             if (label := regex.group_label(name)) is not None:
                 members.setdefault(label, []).append(name)
         for label, names in members.items():
-            found += [(label, group) for group in dashboard.charts.groups(_query(GroupQuery, names, request))]
+            query = _query(GroupQuery, names, request)
+            found += [(label, group) for group in _checked(partial(dashboard.charts.groups, query))]
     else:
         query = _query(GroupQuery, runs, request, by_hparam=by.get("hparam") or None)
-        found = [(group.group, group) for group in dashboard.charts.groups(query)]
+        found = [(group.group, group) for group in _checked(partial(dashboard.charts.groups, query))]
     series = []
     for label, group in found:
         center, low, high = _STATISTICS[request["statistic"]](group.columns)
@@ -163,6 +172,14 @@ def _check_size(runs: int, request: ApiRequest) -> None:
         )
     if runs * tags * request["buckets"] > _MAX_BUCKETS_IN_TOTAL:
         raise TooLarge("The response would be too large.", do="Request fewer runs, tags or buckets.")
+
+
+def _checked(ask: Callable[[], list[T]]) -> list[T]:
+    """The result of a query. An expression that is wrong is the client's error."""
+    try:
+        return ask()
+    except BadQuery as error:
+        raise BadRequest(str(error)) from error
 
 
 def _query(kind: Any, runs: list[str], request: ApiRequest, **more: Any) -> Any:

@@ -56,6 +56,11 @@ class Token:
             )
         return cls(_digest(token), role)
 
+    @property
+    def as_hash(self) -> str:
+        """The form in which a file may hold it."""
+        return _HASH_PREFIX + self.digest.hex()
+
 
 def new_token() -> str:
     """A random token."""
@@ -88,6 +93,7 @@ class Guard:
     """Checks every request before anything else does.
 
     Without tokens, everyone who can reach the server has full access; only for servers that listen on this machine.
+    With `open_locally`, requests from this machine itself need no token either.
     """
 
     def __init__(
@@ -96,6 +102,7 @@ class Guard:
         tokens: Iterable[Token] = (),
         hosts: Iterable[str] = (),
         machine: str | None = None,
+        open_locally: bool = False,
         cookie: str = "pulseboard",
         cookie_path: str = "/",
         frame_ancestors: Iterable[str] = ("'self'",),
@@ -105,6 +112,7 @@ class Guard:
         # Any host name whose first part is this machine's name, but only if a token is required too: a DNS name that an
         # attacker points at this machine cannot bring one.
         self._machine = machine.lower() if machine and self.tokens else None
+        self._open_locally = open_locally
         self.cookie, self.cookie_path = cookie, cookie_path
         self.headers = _security_headers(frame_ancestors)
 
@@ -155,15 +163,21 @@ class Guard:
         if not self.tokens:
             return "full"
         for candidate in self._candidates(request):
-            digest = _digest(candidate)
-            # Compare with every token in constant time, so that the duration reveals nothing.
-            roles = [token.role for token in self.tokens if hmac.compare_digest(token.digest, digest)]
-            if roles:
-                return "full" if "full" in roles else "read"
+            if role := self.role_of_token(candidate):
+                return role
+        if self._open_locally and _is_from_this_machine(request):
+            return "full"
         raise TokenRequired(
             "This server requires a token.",
             do="Open the link that the server printed when it started, or add ?token=TOKEN.",
         )
+
+    def role_of_token(self, token: str) -> Role | None:
+        """The role of a token; None if it is not valid."""
+        digest = _digest(token)
+        # Compare with every token in constant time, so that the duration reveals nothing.
+        roles = [known.role for known in self.tokens if hmac.compare_digest(known.digest, digest)]
+        return ("full" if "full" in roles else "read") if roles else None
 
     def _candidates(self, request: Request) -> Iterable[str]:
         scheme, _, value = request.headers.get("authorization", "").partition(" ")
@@ -204,6 +218,16 @@ def _without_port(netloc: str) -> str:
     if netloc.startswith("["):
         return netloc[1:].partition("]")[0]
     return netloc.rpartition(":")[0] if netloc.count(":") == 1 else netloc
+
+
+_FORWARDING_HEADERS = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+
+
+def _is_from_this_machine(request: Request) -> bool:
+    """Whether a browser on this machine sent the request, and not a proxy on this machine for someone else."""
+    forwarded = any(name in request.headers for name in _FORWARDING_HEADERS)
+    host = _without_port(request.headers.get("host", ""))
+    return not forwarded and is_local(request.client) and is_local(host)
 
 
 @lru_cache(256)

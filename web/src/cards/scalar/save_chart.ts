@@ -59,7 +59,7 @@ async function savePicture(kind: "png" | "svg", { tags, chart }: SavedChart): Pr
   const state = chart?.state;
   if (!state) return;
   const name = fileName(tags.join("_"), kind);
-  const picture = { ...PICTURE, title: tags.join(" + ") };
+  const picture = { ...PICTURE, title: tags.map((tag) => tag.replace(/^=/, "")).join(" + ") };
   if (kind === "svg") {
     saveFile(name, chartToSvg(state, picture), "image/svg+xml");
     return;

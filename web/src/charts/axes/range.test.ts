@@ -56,6 +56,12 @@ describe("ranges of axes", () => {
     expect(countOutside([curve], [0, 100], range, plain)).toBe(1);
   });
 
+  test("zero and less are not outliers of a logarithmic axis", () => {
+    const curve = makeCurve("a", "t", [0, 1, 2], [-5, 1, 10]);
+    const log = { ...plain, log: true, ignoreOutliers: true };
+    expect(countOutside([curve], [0, 2], yRange([curve], [0, 2], log)!, log)).toBe(0);
+  });
+
   test("a start that is merely higher than the rest is not an outlier", () => {
     const values = Array.from({ length: 1000 }, (_, i) => 0.3 + 10 * Math.exp(-i / 100));
     const curve = makeCurve(

@@ -85,7 +85,9 @@ export function yRange(curves: Curve[], x: Range, options: YOptions): Range | nu
 export function countOutside(curves: Curve[], x: Range, [bottom, top]: Range, options: YOptions): number {
   let count = 0;
   visitValues(curves, x, options, (low, high) => {
-    if (low < bottom || high > top) count += Number.isFinite(low) && Number.isFinite(high) ? 1 : 0;
+    // A logarithmic axis has no place for zero and less, which are not outliers.
+    const below = low < bottom && !(options.log && low <= 0);
+    if (Number.isFinite(low) && Number.isFinite(high) && (below || high > top)) count += 1;
   });
   return count;
 }

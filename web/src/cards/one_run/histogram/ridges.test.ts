@@ -36,6 +36,18 @@ describe("ridges", () => {
     expect(bucketAt(laid, histograms, 150, 30)).toMatchObject({ ridge: { step: 0 }, bucket: 1 });
   });
 
+  test("a constant is a peak in the middle, and neither blank nor at the edge", () => {
+    const constant = { steps: [0], wall_times: [0], lefts: [[3]], rights: [[3]], counts: [[100]] };
+    const { rows, valueRange } = layOutRidges(constant, box, "offset", "step");
+    expect(valueRange[0]).toBeLessThan(3);
+    expect(valueRange[1]).toBeGreaterThan(3);
+    expect(rows[0]!.points.map(([x, y]) => [Math.round(x), Math.round(y)])).toEqual([
+      [147, 100],
+      [150, 65],
+      [153, 100],
+    ]);
+  });
+
   test("no histograms give no ridges", () => {
     const none = { steps: [], wall_times: [], lefts: [], rights: [], counts: [] };
     expect(layOutRidges(none, box, "offset", "step").rows).toEqual([]);

@@ -4,6 +4,10 @@ import type { Histograms } from "../../../api/types";
 
 /** How far the pointer may be from a ridge, in pixels. */
 const MAX_DISTANCE = 30;
+/** Buckets narrower than this fraction of the range are drawn this wide. */
+const MIN_BUCKET_FRAC = 0.02;
+/** Values that are closer than this, relative to their size, are the same. */
+const MIN_RELATIVE_WIDTH = 1e-9;
 
 export interface Box {
   left: number;
@@ -38,17 +42,21 @@ export function layOutRidges(
   const { steps, wall_times: times, lefts, rights, counts } = histograms;
   let low = Infinity;
   let high = -Infinity;
-  let maxDensity = 0;
-  counts.forEach((row, i) => {
-    row.forEach((count, j) => {
-      if (!(count > 0)) return;
-      low = Math.min(low, lefts[i]![j]!);
-      high = Math.max(high, rights[i]![j]!);
-      maxDensity = Math.max(maxDensity, density(histograms, i, j));
-    });
+  const visit = (use: (row: number, bucket: number) => void) =>
+    counts.forEach((row, i) => row.forEach((count, j) => count > 0 && use(i, j)));
+  visit((i, j) => {
+    low = Math.min(low, lefts[i]![j]!);
+    high = Math.max(high, rights[i]![j]!);
   });
   if (low > high) [low, high] = [0, 1];
-  if (low === high) [low, high] = [low - 0.5, high + 0.5];
+  if (!(high - low > MIN_RELATIVE_WIDTH * Math.abs(low))) {
+    // All values are the same: a range around them, in which they are a narrow peak.
+    const margin = Math.abs(low) * 0.1 || 0.5;
+    [low, high] = [low - margin, high + margin];
+  }
+  const minWidth = (high - low) * MIN_BUCKET_FRAC;
+  let maxDensity = 0;
+  visit((i, j) => (maxDensity = Math.max(maxDensity, density(histograms, i, j, minWidth))));
   const positions = by === "step" ? steps : times;
   const [first, last] = [positions[0] ?? 0, positions[positions.length - 1] ?? 1];
   const ridgeHeight = mode === "offset" ? box.height * 0.35 : box.height * 0.95;
@@ -59,12 +67,15 @@ export function layOutRidges(
     const x = (value: number) => box.left + ((value - low) / (high - low)) * box.width;
     const points: [number, number][] = [];
     row.forEach((_, j) => {
-      const middle = (lefts[i]![j]! + rights[i]![j]!) / 2;
+      const [left, right] = [lefts[i]![j]!, rights[i]![j]!];
+      const middle = (left + right) / 2;
       if (middle < low || middle > high) return;
-      points.push([
-        x(middle),
-        baseline - (maxDensity > 0 ? (density(histograms, i, j) / maxDensity) * ridgeHeight : 0),
-      ]);
+      const top = baseline - (maxDensity > 0 ? (density(histograms, i, j, minWidth) / maxDensity) * ridgeHeight : 0);
+      // A bucket without width is a peak, not a point on an outline.
+      const narrow = right - left < minWidth;
+      if (narrow) points.push([x(middle - minWidth / 2), baseline]);
+      points.push([x(middle), top]);
+      if (narrow) points.push([x(middle + minWidth / 2), baseline]);
     });
     return {
       index: i,
@@ -79,9 +90,9 @@ export function layOutRidges(
 }
 
 /** Counts per unit of width, so that wide buckets do not look fuller than they are. */
-function density(histograms: Histograms, row: number, bucket: number): number {
+function density(histograms: Histograms, row: number, bucket: number, minWidth: number): number {
   const width = histograms.rights[row]![bucket]! - histograms.lefts[row]![bucket]!;
-  return width > 0 ? histograms.counts[row]![bucket]! / width : 0;
+  return histograms.counts[row]![bucket]! / Math.max(width, minWidth);
 }
 
 /** The ridge and bucket at a position; null if none is near. */
