@@ -13,7 +13,7 @@ def draw(page, expression):
 
 
 def test_an_expression_is_a_card_with_the_computed_values_and_in_the_address(pages, study):
-    page = pages.open(study, "#scalars&regexInput=alone&smoothing=0&tagFilter=count", wait=CARD)
+    page = pages.open(study, "#scalars&regexInput=alone&smoothing=0&tagFilter=count&syncZoom=1&zoom=450,550", wait=CARD)
     draw(page, "count * 2 - sawtooth")
     until(page, "location.hash.includes('overlays=')")
     tag = "=count * 2 - sawtooth"
@@ -25,7 +25,7 @@ def test_an_expression_is_a_card_with_the_computed_values_and_in_the_address(pag
         card(page, tag).get_by_label("Save or overlay count * 2 - sawtooth").click()
         page.locator(".panel").get_by_role("button", name="CSV", exact=True).click()
     rows = [line.split(",") for line in saved.value.path().read_text().splitlines()[1:]]
-    assert [float(row[3]) for row in rows] == [step * 2 - step % 2 for step in range(1, 1001)]
+    assert [float(row[3]) for row in rows] == [step * 2 - step % 2 for step in range(450, 551)]
     other = pages.open(study, "#" + page.url.split("#")[1], wait=CARD)
     assert card(other, tag).locator("h3").inner_text() == "count * 2 - sawtooth"
 

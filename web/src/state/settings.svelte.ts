@@ -27,7 +27,7 @@ const DEFAULTS: Settings = {
   sideOpen: true,
   tree: false,
   columns: [],
-  cardWidth: 340,
+  cardWidth: 380,
   settingsOpen: false,
   closedGroups: [],
   view: {},

@@ -91,7 +91,12 @@ class Page:
     def token_form(self, *, action: str, wrong: bool) -> Response:
         """The form shown to people without a token, or with a wrong one."""
         body = token_form(title=self._title, action=escape(action), wrong=wrong)
-        headers = {"cache-control": "no-store", "content-security-policy": POLICY}
+        headers = {
+            "cache-control": "no-store",
+            "content-security-policy": POLICY,
+            # With no referrer at all, browsers send a form's origin as null, which is refused.
+            "referrer-policy": "same-origin",
+        }
         return Response(body.encode(), _MEDIA_TYPES[".html"], status=401, headers=headers)
 
 

@@ -48,6 +48,16 @@ describe("ridges", () => {
     ]);
   });
 
+  test("a single full bucket is a peak between empty ones", () => {
+    const buckets = { lefts: [[-1, 0, 1, 2]], rights: [[0, 1, 2, 3]], counts: [[0, 9, 0, 0]] };
+    const { rows } = layOutRidges({ steps: [0], wall_times: [0], ...buckets }, box, "offset", "step");
+    expect(rows[0]!.points.map(([x, y]) => [Math.round(x), Math.round(y)])).toEqual([
+      [50, 100],
+      [150, 65],
+      [250, 100],
+    ]);
+  });
+
   test("no histograms give no ridges", () => {
     const none = { steps: [], wall_times: [], lefts: [], rights: [], counts: [] };
     expect(layOutRidges(none, box, "offset", "step").rows).toEqual([]);

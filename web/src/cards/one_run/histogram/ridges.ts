@@ -44,10 +44,18 @@ export function layOutRidges(
   let high = -Infinity;
   const visit = (use: (row: number, bucket: number) => void) =>
     counts.forEach((row, i) => row.forEach((count, j) => count > 0 && use(i, j)));
+  let widest = 0;
   visit((i, j) => {
-    low = Math.min(low, lefts[i]![j]!);
-    high = Math.max(high, rights[i]![j]!);
+    const [left, right] = [lefts[i]![j]!, rights[i]![j]!];
+    low = Math.min(low, left);
+    high = Math.max(high, right);
+    widest = Math.max(widest, right - left);
   });
+  if (high - low < 2 * widest) {
+    // All values are in one bucket: with the empty ones next to it, the outline is a peak and not a single point.
+    low -= widest;
+    high += widest;
+  }
   if (low > high) [low, high] = [0, 1];
   if (!(high - low > MIN_RELATIVE_WIDTH * Math.abs(low))) {
     // All values are the same: a range around them, in which they are a narrow peak.
