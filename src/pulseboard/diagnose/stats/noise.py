@@ -21,6 +21,22 @@ def noise_scale(values: Floats) -> float:
     return float(spread)
 
 
+def persistence(residuals: Floats) -> float:
+    """How much of a residual the next one repeats, from 0 to 0.95, corrected for short series.
+
+    Taking out a level or a line makes neighbors look less alike: by about (2 + 4 phi) / n (Kendall, 1954).
+    """
+    n = len(residuals)
+    if n < 8:
+        return 0.0
+    centered = residuals - residuals.mean()
+    squares = float((centered**2).sum())
+    if squares <= 0:
+        return 0.0
+    seen = float((centered[1:] * centered[:-1]).sum()) / squares
+    return min(0.95, max(0.0, (seen + 2 / n) / (1 - 4 / n)))
+
+
 def running_median(values: Floats, width: int) -> Floats:
     """The median of each window of `width` points that ends at a point; the first windows are shorter."""
     n = len(values)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pulseboard.diagnose.stats.noise import noise_scale, running_median
+from pulseboard.diagnose.stats.course import centered_median
+from pulseboard.diagnose.stats.noise import noise_scale, persistence, running_median
 from pulseboard.diagnose.track import Points
 
 
@@ -36,7 +37,9 @@ def rise_from_best(points: Points, *, width: int, least_surprise: float, windows
     width = max(1, min(width, n // 4))
     level = running_median(values, width)
     scale = max(noise_scale(values), 1e-12 + 1e-6 * float(np.median(np.abs(values))))
-    error = 1.25 * scale / math.sqrt(width)
+    # Points that repeat each other differ less from their neighbors than from the level, and average out more slowly.
+    phi = persistence(values - centered_median(values, 2 * width + 1))
+    error = 1.25 * scale / math.sqrt(width) * math.sqrt(1 + phi) / (1 - phi)
     lowest_at = int(np.argmin(level[width - 1 :])) + width - 1
     lowest = float(level[lowest_at])
     # The last windows that do not overlap: all of them must be high.

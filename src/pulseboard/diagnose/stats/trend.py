@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pulseboard.diagnose.stats.median import median
+from pulseboard.diagnose.stats.noise import persistence
 from pulseboard.diagnose.track import Points
 
 Floats = NDArray[np.float64]
@@ -75,7 +76,7 @@ def _inflation(residuals: Floats, *, rise: float) -> float:
     squares = float((centered**2).sum())
     if squares <= 0:
         return 1.0
-    phi = min(0.95, max(0.0, float((centered[1:] * centered[:-1]).sum()) / squares))
+    phi = persistence(residuals)
     left = squares / len(residuals)
     share = left / (left + rise**2 / 12)
     return 1 + share * ((1 + phi) / (1 - phi) - 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.phrases import number, percent
 from pulseboard.diagnose.track import Track
+
+# Medians of shares add up to about 1. A level that is not logged leaves them below it, but not below half of it.
+_MOST_OF_ONE, _LEAST_PER_CENT = 1.1, 50.0
 
 
 @detector(id="hierarchy-imbalance", reads="loss.contribution")
@@ -71,16 +74,30 @@ def _other_weights(case: Case, contributions: dict[int, Track], losses: dict[int
     )
 
 
+def _later(track: Track) -> float:
+    """The median over the second half of the run."""
+    values = track.points(most=256).values
+    return float(np.median(values[len(values) // 2 :]))
+
+
+def _whole(amounts: Iterable[float]) -> float:
+    """What contributions are shares of, decided for all levels together: 1, 100 or, for losses, their sum."""
+    total = sum(amounts)
+    if total <= _MOST_OF_ONE:
+        return 1.0
+    return 100.0 if _LEAST_PER_CENT <= total <= 100 * _MOST_OF_ONE else total
+
+
 def _uneven(case: Case, tracks: dict[int, Track], losses: dict[int, Track]) -> Finding | None:
     """Shares far from the configured weights; without weights, only a level with nearly all of the loss or none."""
+    amounts = {place: _later(track) for place, track in tracks.items()}
+    whole = _whole(amounts.values())
     levels: dict[int, tuple[str, float]] = {}
     for place, track in tracks.items():
         # A level with a loss of 0 has nothing to predict; the weights do not matter there.
         if place in losses and float(np.median(losses[place].points(most=256).values)) == 0.0:
             continue
-        values = track.points(most=256).values
-        level = float(np.median(values[len(values) // 2 :]))
-        levels[place] = (track.tag, level / 100.0 if track.high > 1.5 else level)
+        levels[place] = (track.tag, amounts[place] / whole)
     if len(levels) < 2:
         return None
     weights = case.context.hierarchy_weights
