@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pulseboard.diagnose.stats.course import centered_median
-from pulseboard.diagnose.stats.noise import noise_scale, persistence, running_median
+from pulseboard.diagnose.stats.noise import Floats, noise_scale, persistence, running_median
 from pulseboard.diagnose.track import Points
 
 
@@ -37,9 +37,7 @@ def rise_from_best(points: Points, *, width: int, least_surprise: float, windows
     width = max(1, min(width, n // 4))
     level = running_median(values, width)
     scale = max(noise_scale(values), 1e-12 + 1e-6 * float(np.median(np.abs(values))))
-    # Points that repeat each other differ less from their neighbors than from the level, and average out more slowly.
-    phi = persistence(values - centered_median(values, 2 * width + 1))
-    error = 1.25 * scale / math.sqrt(width) * math.sqrt(1 + phi) / (1 - phi)
+    error = 1.25 * scale / math.sqrt(width) * _widening(values, level, width)
     lowest_at = int(np.argmin(level[width - 1 :])) + width - 1
     lowest = float(level[lowest_at])
     # The last windows that do not overlap: all of them must be high.
@@ -55,3 +53,16 @@ def rise_from_best(points: Points, *, width: int, least_surprise: float, windows
     last_low = int(back[-1]) if len(back) else lowest_at
     since = int(above[above > last_low][0]) if (above > last_low).any() else int(above[0])
     return Rise(lowest, int(steps[lowest_at]), int(steps[since]), float(level[-1]), surprise)
+
+
+def _widening(values: Floats, level: Floats, width: int) -> float:
+    """By how much the error of a median grows if neighbors are alike.
+
+    Such points differ less from each other than from the level, and average out more slowly. What is left around a
+    clear rise is alike too, so it counts only as far as it matters compared with the rise.
+    """
+    left = values - centered_median(values, 2 * width + 1)
+    phi = persistence(left)
+    rise, variance = float(level[-1] - level.min()), float(left.var())
+    share = variance / (variance + rise**2 / 12) if variance > 0 else 0.0
+    return math.sqrt(1 + share * ((1 + phi) / (1 - phi) ** 2 - 1))

@@ -37,7 +37,11 @@ def quantile_stuck(case: Case) -> Iterator[Finding]:
         if len(bands) < 3 or usual < case.limit("quantile-stuck", "others_fall"):
             continue
         limit = case.limit("quantile-stuck", "share_of_others") * usual
-        stuck = {tag: fall for tag, (fall, error) in bands.items() if fall < limit and usual - fall > 4 * error}
+        stuck = {
+            tag: fall
+            for tag, (fall, error) in bands.items()
+            if fall < limit and usual - fall > 4 * error and not _still_falls(case, tag)
+        }
         if not stuck or len(stuck) > len(bands) / 2:
             continue
         worst = min(stuck, key=lambda tag: stuck[tag])
@@ -48,6 +52,14 @@ def quantile_stuck(case: Case) -> Iterator[Finding]:
             f"{worst} {_moved(stuck[worst])} while the other noise bands fell by {percent(usual)}.",
             evidence=[Evidence(worst, "fall relative to its first value", stuck[worst], limit)],
         )
+
+
+def _still_falls(case: Case, tag: str) -> bool:
+    """Whether a band is slow but not stuck: it fell over the second half by more than its noise."""
+    values = case.tracks[tag].points(most=256).values
+    half, part = values[len(values) // 2 :], max(1, len(values) // 8)
+    fall = float(np.median(half[:part]) - np.median(half[-part:]))
+    return fall > max(case.limit("quantile-stuck", "still_falls") * abs(float(values[0])), 2 * noise_scale(values))
 
 
 def _moved(fall: float) -> str:

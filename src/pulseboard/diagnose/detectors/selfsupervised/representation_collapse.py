@@ -14,10 +14,15 @@ from pulseboard.diagnose.phrases import count, number
 from pulseboard.diagnose.stats.trend import trend
 from pulseboard.diagnose.track import Track
 
+SLUG = "representation-collapse"
 
-@detector(id="representation-collapse", reads="collapse.std|collapse.rank|collapse.similarity")
+
+@detector(id=SLUG, reads="collapse.std|collapse.rank|collapse.similarity")
 def representation_collapse(case: Case) -> Iterator[Finding]:
-    """All signs together make one finding. Each sign alone misses one kind of collapse."""
+    """All signs together make one finding. Each sign alone misses one kind of collapse.
+
+    Early in training features of different inputs draw together before they spread, so only a lost spread counts.
+    """
     signs: dict[str, list[tuple[Track, Evidence, int]]] = {}
     for role, look in (
         ("collapse.std", _narrow),
@@ -25,10 +30,10 @@ def representation_collapse(case: Case) -> Iterator[Finding]:
         ("collapse.similarity", _alike),
     ):
         for track in case.every(role):
-            if track.finite_count < case.limit("representation-collapse", "points"):
+            if track.finite_count < case.limit(SLUG, "points"):
                 continue
             seen = look(case, track)
-            if seen is not None:
+            if seen is not None and (role == "collapse.std" or not _is_early(case, track)):
                 signs.setdefault(_level_of(track.tag), []).append((track, *seen))
     if not signs:
         return
@@ -43,7 +48,7 @@ def representation_collapse(case: Case) -> Iterator[Finding]:
             falling = " The loss keeps falling, because constant features are easy to predict."
     levels = f" in {count(len(signs), 'level')}" if len(signs) > 1 else ""
     yield case.finding(
-        "representation-collapse",
+        SLUG,
         "critical",
         found[0][0],
         f"The features have collapsed since step {first}{levels}: "
@@ -54,11 +59,19 @@ def representation_collapse(case: Case) -> Iterator[Finding]:
     )
 
 
+def _is_early(case: Case, track: Track) -> bool:
+    """Before a share of the plan; without a plan, while the run goes on and has few points."""
+    progress = case.progress(track.last_step or 0)
+    if progress is not None:
+        return progress < case.limit(SLUG, "early")
+    return track.finite_count < case.patient(case.limit(SLUG, "points"))
+
+
 def _narrow(case: Case, track: Track) -> tuple[Evidence, int] | None:
     steps, values = track.points(most=512)
     early, last = float(np.median(values[:3])), float(np.median(values[-3:]))
-    limit = case.limit("representation-collapse", "std_share") * early
-    floor = case.limit("representation-collapse", "std_floor")
+    limit = case.limit(SLUG, "std_share") * early
+    floor = case.limit(SLUG, "std_floor")
     if last >= limit and last >= floor:
         return None
     first = int(steps[int(np.argmax(values < max(limit, floor)))])
@@ -74,9 +87,9 @@ def _narrow(case: Case, track: Track) -> tuple[Evidence, int] | None:
 def _low_rank(case: Case, track: Track) -> tuple[Evidence, int] | None:
     steps, values = track.points(most=512)
     early, last = float(np.median(values[:3])), float(np.median(values[-3:]))
-    limit = case.limit("representation-collapse", "rank_share") * early
+    limit = case.limit(SLUG, "rank_share") * early
     # Coarse levels and small models have few directions to begin with, so the floor applies only to a high rank.
-    floor = case.limit("representation-collapse", "rank_floor")
+    floor = case.limit(SLUG, "rank_floor")
     floor = floor if early >= 5 * floor else 0.0
     if last >= max(limit, floor):
         return None
@@ -88,9 +101,9 @@ def _low_rank(case: Case, track: Track) -> tuple[Evidence, int] | None:
 def _alike(case: Case, track: Track) -> tuple[Evidence, int] | None:
     steps, values = track.points(most=512)
     early, last = float(np.median(values[:3])), float(np.median(values[-3:]))
-    limit = case.limit("representation-collapse", "similarity")
+    limit = case.limit(SLUG, "similarity")
     # Features that were already this similar before training have not collapsed.
-    if last <= limit or last - early < case.limit("representation-collapse", "similarity_rise"):
+    if last <= limit or last - early < case.limit(SLUG, "similarity_rise"):
         return None
     first = int(steps[int(np.argmax(values > limit))])
     return Evidence(
