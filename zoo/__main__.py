@@ -11,6 +11,7 @@ python -m zoo wild --row NAME --write docs/diagnosis-score.md
 python -m zoo foreign --dir DIR --list    score it on trainings by other frameworks, below DIR/runs and DIR/truth
 python -m zoo verdicts FILE...            merge verdicts on published logs into zoo/verdicts.tsv
 python -m zoo peers --dir .zoo            compare with other tools, which are installed in .zoo/.peers
+python -m zoo peers --foreign-dir DIR     the same on trainings by other frameworks; --held-out: on held-out bases
 """
 
 import argparse
@@ -37,7 +38,7 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path, help="files of verdicts to merge")
     parser.add_argument("--dir", type=Path, default=Path(".zoo"), help="where the trainings are (.zoo)")
     parser.add_argument(
-        "--foreign-dir", type=Path, default=Path(".zoo-foreign"), help="where the foreign trainings are (.zoo-foreign)"
+        "--foreign-dir", type=Path, help="where the foreign trainings are; `causes` looks in .zoo-foreign without it"
     )
     parser.add_argument("--jobs", type=int, default=2, help="parallel trainings (2)")
     parser.add_argument(
@@ -72,7 +73,7 @@ def main() -> None:
         print(f"{len(chosen) - len(failed)} of {len(chosen)} trainings are built.")
         raise SystemExit(1 if failed else 0)
     if args.what == "causes":
-        print(cause_weights.learn_and_write(args.dir, args.foreign_dir))
+        print(cause_weights.learn_and_write(args.dir, args.foreign_dir or Path(".zoo-foreign")))
         return
     if args.what == "wild":
         score_wild(args)
@@ -93,6 +94,10 @@ def main() -> None:
         return
     if args.what == "earlier":
         show(earlier.table(chosen, args.dir), args)
+        return
+    if args.what == "peers" and args.foreign_dir is not None:
+        text = peers.compare_foreign(args.foreign_dir, held_out=args.held_out, jobs=args.jobs)
+        show(text, args, mark="peers-held-out" if args.held_out else "peers-foreign")
         return
     if args.what == "peers":
         show(peers.compare(chosen, args.dir, jobs=args.jobs), args)

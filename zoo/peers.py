@@ -1,4 +1,4 @@
-"""Peers: the verdicts of other tools on the same trainings: the zoo and the labeled runs.
+"""Peers: the verdicts of other tools on the same trainings: the zoo, other frameworks' and labeled runs.
 
 Each tool gets every metric it understands, under a name it recognizes, and is run with its defaults. A warning or worse
 counts as an alarm, for them as for us.
@@ -14,15 +14,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from pulseboard.core.finding import RunReport
 from pulseboard.diagnose.cases import case_of, trainings
 from pulseboard.read import any_runs
-from zoo import labels
+from zoo import labels, wandb_rules
 from zoo.fault import all_faults
 from zoo.labels import CORPUS, labeled_runs
 from zoo.peer_csv import as_csv
 from zoo.plan import HEALTHY, PlannedTraining
 from zoo.score import judge
+from zoo.scoring.foreign import diagnosed, truths
+from zoo.scoring.headlines import Headline, headlines
 from zoo.scoring.verdicts import ACCEPTED, NO_ALARM
 
 OURS = "pulseboard"
@@ -35,8 +36,8 @@ class Peer:
 
     name: str
     version: str
-    arguments: Callable[[str], list[str]]
-    alarms: Callable[[str], list[str]]  # its output -> kinds of its warnings and worse
+    arguments: Callable[[str], list[str]] | None  # None: no command; its rules read the log themselves
+    alarms: Callable[[str], list[str]]  # its output, or the log -> kinds of its warnings and worse
     means: dict[str, tuple[str, ...]]  # kind -> our slugs with the same meaning
 
 
@@ -131,6 +132,17 @@ PEERS = (
             "TP-LOADER-BOUND": ("data-stall",),
         },
     ),
+    Peer(
+        "W&B MCP server's rules",
+        "32f6b31",
+        None,
+        wandb_rules.alarms,
+        {
+            "nan_warnings": _NAN,
+            "diverging": (*_RISES, "loss-oscillating", "loss-spike"),
+            "overfit_signal": _OVERFITS,
+        },
+    ),
 )
 
 
@@ -142,7 +154,7 @@ class Subject:
     accepted: frozenset[str]  # our slugs that match what is wrong; none if it is healthy
     steps: int
     log: str  # as CSV
-    report: RunReport  # ours
+    ours: tuple[tuple[str, ...], ...]  # our alarms, each with its slugs
 
     @property
     def healthy(self) -> bool:
@@ -175,7 +187,21 @@ def zoo_subjects(planned: Iterable[PlannedTraining], directory: Path) -> list[Su
         accepted = frozenset() if fault is None or judged.healthy else frozenset(fault.accepted)
         steps = (judged.report.steps or (0, 0))[1]
         log = as_csv(training, case_of(training))
-        found.append(Subject(judged.training.name, accepted, steps, log, judged.report))
+        found.append(Subject(judged.training.name, accepted, steps, log, our_alarms(headlines(judged.report))))
+    return found
+
+
+def foreign_subjects(directory: Path, *, held_out: bool) -> list[Subject]:
+    """The trainings by other frameworks: of the bases that are used for tuning, or of those that are held out."""
+    chosen = truths(directory, held_out=held_out)
+    found = []
+    for one, case in diagnosed(directory, chosen, cache=directory / ".diagnosed"):
+        runs = {training.name: training for training in trainings(any_runs(directory / "runs" / one.name))}
+        # Several runs in a directory are about the same training: the one that we judge first.
+        training = runs[case.runs[0].run]
+        log = as_csv(training, case_of(training))
+        steps = case.runs[0].logged_steps
+        found.append(Subject(f"foreign-{one.name}", one.verdict.findings, steps, log, our_alarms(case.alarms)))
     return found
 
 
@@ -188,19 +214,22 @@ def labeled_subjects() -> list[Subject]:
         training = next(one for one in trainings(any_runs(CORPUS / run.path)) if one.name == run.report.run)
         accepted = frozenset() if run.label in NO_ALARM else frozenset(ACCEPTED[run.label])
         log = as_csv(training, case_of(training))
-        found.append(Subject(f"label-{len(found)}", accepted, (run.report.steps or (0, 0))[1], log, run.report))
+        steps = (run.report.steps or (0, 0))[1]
+        found.append(Subject(f"label-{len(found)}", accepted, steps, log, our_alarms(headlines(run.report))))
     return found
 
 
 # ---- verdicts
 
 
+def our_alarms(lines: Iterable[Headline]) -> tuple[tuple[str, ...], ...]:
+    """The slugs of each headline that is a warning or worse."""
+    return tuple(line.slugs for line in lines if line.alarms)
+
+
 def our_verdicts(subjects: Iterable[Subject]) -> list[Verdict]:
     """Pulseboard's own verdicts."""
-    return [
-        Verdict(subject, tuple((f.slug,) for f in subject.report.findings if f.severity != "info"))
-        for subject in subjects
-    ]
+    return [Verdict(subject, subject.ours) for subject in subjects]
 
 
 def peer_verdicts(peer: Peer, subjects: Iterable[Subject], directory: Path, *, jobs: int = 2) -> list[Verdict]:
@@ -210,6 +239,8 @@ def peer_verdicts(peer: Peer, subjects: Iterable[Subject], directory: Path, *, j
 
 
 def _verdict(peer: Peer, subject: Subject, directory: Path) -> Verdict:
+    if peer.arguments is None:
+        return Verdict(subject, tuple(peer.means[kind] for kind in peer.alarms(subject.log)))
     log = directory / "logs" / f"{subject.name}.csv"
     output = directory / "said" / f"{subject.name}.{peer.name}.json"
     for path in (log, output):
@@ -239,6 +270,9 @@ def install(directory: Path) -> list[Peer]:
         venv.create(directory / "venv", with_pip=True)
     installed = []
     for peer in PEERS:
+        if peer.arguments is None:
+            installed.append(peer)
+            continue
         wanted = f"{peer.name}=={peer.version}"
         command = [str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wanted]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -247,7 +281,7 @@ def install(directory: Path) -> list[Peer]:
         else:
             reason = (done.stderr.strip().splitlines() or ["no output from pip"])[-1]
             print(f"{wanted} could not be installed and is left out: {reason}", file=sys.stderr)
-    if not installed:
+    if all(peer.arguments is None for peer in installed):
         raise SystemExit("None of the peers could be installed. Can pip reach a package index?")
     return installed
 
@@ -292,27 +326,36 @@ def _share(part: int, whole: int) -> str:
 
 
 def compare(planned: Iterable[PlannedTraining], directory: Path, *, jobs: int = 2) -> str:
-    """Both tables: of the zoo, and of the labeled runs if they exist."""
-    peer_directory = directory / ".peers"
-    peers = install(peer_directory)
-    tables = []
+    """The tables of the zoo, and of the labeled runs if they exist."""
     planned = list(planned)
     held_out = {one.name for one in planned if one.held_out}
     zoo = zoo_subjects(planned, directory)
-    groups = [
-        ("The zoo, held out from our tuning", [one for one in zoo if one.name in held_out]),
-        ("The whole zoo", zoo),
-    ]
+    groups = {
+        "The zoo, held out from our tuning": [one for one in zoo if one.name in held_out],
+        "The whole zoo": zoo,
+    }
     if labels.available():
-        groups.append(("Labeled runs of public repositories, high and medium confidence", labeled_subjects()))
-    for title, subjects in groups:
+        groups["Labeled runs of public repositories, high and medium confidence"] = labeled_subjects()
+    return _tables(groups, directory / ".peers", jobs=jobs)
+
+
+def compare_foreign(directory: Path, *, held_out: bool, jobs: int = 2) -> str:
+    """The table of the trainings by other frameworks."""
+    title = f"Trainings by other frameworks, bases {'held out from' if held_out else 'used for'} our tuning"
+    return _tables({title: foreign_subjects(directory, held_out=held_out)}, directory / ".peers", jobs=jobs)
+
+
+def _tables(groups: dict[str, list[Subject]], directory: Path, *, jobs: int) -> str:
+    peers = install(directory)
+    tables = []
+    for title, subjects in groups.items():
         if not subjects:
             continue
         verdicts = {OURS: our_verdicts(subjects)}
         for peer in peers:
-            verdicts[f"{peer.name} {peer.version}"] = peer_verdicts(peer, subjects, peer_directory, jobs=jobs)
+            verdicts[f"{peer.name} {peer.version}"] = peer_verdicts(peer, subjects, directory, jobs=jobs)
         # Steps of other people's logs are updates, epochs or game moves, so alarms per step mean nothing there.
-        tables.append(f"{title}:\n\n{table(verdicts, by_steps='zoo' in title)}")
+        tables.append(f"{title}:\n\n{table(verdicts, by_steps='Labeled' not in title)}")
     if not tables:
-        raise SystemExit(f"Nothing to compare in {directory}. Build the zoo first: python -m zoo build")
+        raise SystemExit(f"Nothing to compare in {directory.parent}. Build the trainings first: python -m zoo build")
     return "\n\n".join(tables)

@@ -7,7 +7,9 @@ import json
 import numpy as np
 import pytest
 from zoo.peer_csv import as_csv
-from zoo.peers import PEERS, Subject, Verdict, our_verdicts, table
+from zoo.peers import PEERS, Subject, Verdict, foreign_subjects, our_alarms, our_verdicts, table
+from zoo.scoring.headlines import headlines
+from zoo.wandb_rules import alarms
 
 import pulseboard as pb
 from pulseboard.core.finding import Finding, RunReport
@@ -33,7 +35,8 @@ def test_peers_get_every_metric_under_a_name_they_recognize(tmp_path):
 
 def subject(name, *, accepted=(), slugs=(), steps=10_000):
     findings = tuple(Finding(slug, severity, "loss", 0, 1, "") for slug, severity in slugs)
-    return Subject(name, frozenset(accepted), steps, "", RunReport(name, "", (0, steps), "general", {}, findings))
+    report = RunReport(name, "", (0, steps), "general", {}, findings)
+    return Subject(name, frozenset(accepted), steps, "", our_alarms(headlines(report)))
 
 
 def test_the_table_counts_alarms_faults_found_and_false_alarms():
@@ -80,3 +83,39 @@ def test_warnings_and_worse_are_read_from_the_output_of_a_peer(peer, output, kin
     (tool,) = [each for each in PEERS if each.name == peer]
     assert tool.alarms(json.dumps(output)) == kinds
     assert set(kinds) <= set(tool.means)
+
+
+def history(loss, val_loss=()):
+    rows = [f"{step},0,{value},{val_loss[step] if len(val_loss) else ''}" for step, value in enumerate(loss)]
+    return "\n".join(["step,timestamp,train_loss,val_loss", *rows])
+
+
+def test_the_rules_of_the_wandb_server_as_published():
+    falling = np.linspace(2.0, 0.5, 40).tolist()
+    assert alarms(history(falling)) == []
+    assert alarms(history(falling[::-1])) == ["diverging"]
+    assert alarms(history([2.0] * 40)) == []  # "converged", which is advice to stop, not an alarm
+    assert alarms(history([*falling[:20], float("nan")])) == ["nan_warnings"]
+    # The distance to validation grows by more than 30 % in the second half.
+    assert alarms(history(falling, [2.1] * 40)) == ["overfit_signal"]
+    assert alarms(history(falling, [value + 0.1 for value in falling])) == []
+    # Fewer than ten values are not judged.
+    assert alarms(history([1.0, 9.0, 99.0])) == []
+    (rules,) = [peer for peer in PEERS if peer.arguments is None]
+    assert {"diverging", "nan_warnings", "overfit_signal"} == set(rules.means)
+
+
+def test_trainings_by_other_frameworks_are_subjects(tmp_path):
+    logs = tmp_path / "runs" / "some-base-lr-x100-10"
+    logs.mkdir(parents=True)
+    lines = [f"{step},{2.0 if step < 50 else float('nan')}" for step in range(100)]
+    (logs / "metrics.csv").write_text("\n".join(["step,train_loss", *lines]))
+    (tmp_path / "truth").mkdir()
+    truth = {"name": logs.name, "base": "some-base", "fault": "lr-x100", "held_out": False, "visible": True}
+    truth |= {"findings": ["loss-nan"], "causes": ["lr-too-high"], "onset_step": None}
+    (tmp_path / "truth" / f"{logs.name}.json").write_text(json.dumps(truth))
+    (one,) = foreign_subjects(tmp_path, held_out=False)
+    assert one.accepted == {"loss-nan"}
+    assert any("loss-nan" in slugs for slugs in one.ours)
+    assert alarms(one.log) == ["nan_warnings"]
+    assert foreign_subjects(tmp_path, held_out=True) == []
