@@ -10,6 +10,7 @@ python -m zoo wild --list                 score it on published logs, and list e
 python -m zoo wild --row NAME --write docs/diagnosis-score.md
 python -m zoo foreign --dir DIR --list    score it on trainings by other frameworks, below DIR/runs and DIR/truth
 python -m zoo verdicts FILE...            merge verdicts on published logs into zoo/verdicts.tsv
+python -m zoo causes                      learn the weights of causes, and score them with each base left out
 python -m zoo peers --dir .zoo            compare with other tools, which are installed in .zoo/.peers
 python -m zoo peers --foreign-dir DIR     the same on trainings by other frameworks; --held-out: on held-out bases
 """
@@ -22,7 +23,7 @@ from zoo.build import build
 from zoo.foreign.build import build_bases
 from zoo.plan import leave_one_base_out, planned_trainings
 from zoo.score import Judged, interval, judge, judge_views, misses, score
-from zoo.scoring import cause_weights, foreign, verdicts, wild
+from zoo.scoring import cause_tables, foreign, verdicts, wild
 from zoo.scoring.figures import figures
 from zoo.views import VIEWS
 
@@ -52,6 +53,9 @@ def main() -> None:
     parser.add_argument(
         "--held-out", action="store_true", help="the foreign bases that are held out from tuning, not the others"
     )
+    parser.add_argument(
+        "--keep", action="store_true", help="with `causes`: keep weights of findings where trainings are missing"
+    )
     parser.add_argument("--row", help="keep this state of the diagnosis under a name, as a row of the table")
     parser.add_argument("--write", type=Path, help="write the table to this document")
     args = parser.parse_args()
@@ -73,7 +77,8 @@ def main() -> None:
         print(f"{len(chosen) - len(failed)} of {len(chosen)} trainings are built.")
         raise SystemExit(1 if failed else 0)
     if args.what == "causes":
-        print(cause_weights.learn_and_write(args.dir, args.foreign_dir or Path(".zoo-foreign")))
+        foreign_dir = args.foreign_dir or Path(".zoo-foreign")
+        show(cause_tables.learn_and_write(args.dir, foreign_dir, keep=args.keep), args)
         return
     if args.what == "wild":
         score_wild(args)

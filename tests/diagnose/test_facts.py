@@ -12,7 +12,7 @@ from pulseboard.diagnose.facts.learning import learning, weights_move
 from pulseboard.diagnose.facts.objective import loss_course, objective
 from pulseboard.diagnose.facts.regime import may_rise, regime
 from pulseboard.diagnose.facts.scores import accuracy_gap, choices, never_improved
-from pulseboard.diagnose.facts.signs import SIGNS, signs
+from pulseboard.diagnose.facts.signs.sign import all_signs, signs_of
 from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.stats.course import course
 from pulseboard.diagnose.track import Points
@@ -31,7 +31,7 @@ def test_every_fact_has_an_answer_for_an_empty_run(case):
     made = case({})
     for name, establish in all_facts().items():
         assert set(establish(made).to_dict()) == {"value", "confidence", "from", "why"}, name
-    assert signs(made) == {}
+    assert signs_of(made) == {}
 
 
 def test_a_loss_that_falls_is_learning_and_one_that_stands_still_is_not(case):
@@ -128,8 +128,8 @@ def test_a_course_is_not_fooled_by_a_bend_or_a_slope():
 
 def test_signs_answer_yes_no_or_nothing(case):
     made = case({"train/loss": falling(), "train/lr": np.full(60, 3.0)})
-    answers = signs(made)
-    assert set(answers) <= set(SIGNS)
+    answers = signs_of(made)
+    assert set(answers) <= set(all_signs())
     assert answers["sign:lr-large"] is True
     assert answers["sign:early-burst"] is False
     assert "sign:gradient-high" not in answers

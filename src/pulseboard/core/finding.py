@@ -69,6 +69,8 @@ class RankedCause:
     because: tuple[str, ...] = ()  # findings that support it
     against: tuple[str, ...] = ()  # expected findings that are absent, and findings that contradict it
     fixes: tuple[str, ...] = ()
+    signs: tuple[str, ...] = ()  # what else supports it, in words
+    alike: tuple[str, ...] = ()  # causes that curves cannot tell from it; the probability is that of all of them
 
     def to_dict(self) -> dict[str, Any]:
         """As in the JSON report."""
@@ -78,6 +80,8 @@ class RankedCause:
             "because": list(self.because),
             "against": list(self.against),
             "fixes": list(self.fixes),
+            "signs": list(self.signs),
+            "alike": list(self.alike),
         }
 
 

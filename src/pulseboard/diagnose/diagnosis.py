@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,12 +15,13 @@ from pulseboard.diagnose.cases import Training, case_of, trainings
 from pulseboard.diagnose.detector import run_detectors
 from pulseboard.diagnose.earlier import LEAST_RUNS, Earlier
 from pulseboard.diagnose.facts.fact import all_facts
-from pulseboard.diagnose.facts.signs import signs
+from pulseboard.diagnose.facts.signs.sign import signs_of
 from pulseboard.diagnose.guide import advice
-from pulseboard.diagnose.judge.causes import CauseConditions, rank_causes
+from pulseboard.diagnose.judge.conditions import CauseConditions
 from pulseboard.diagnose.judge.coverage import coverage_of, judged
 from pulseboard.diagnose.judge.followers import followers_below
-from pulseboard.diagnose.judge.incidents import incidents_of
+from pulseboard.diagnose.judge.incidents import Ranked, incidents_of
+from pulseboard.diagnose.judge.ranking import rank_causes
 from pulseboard.read.runs import Runs, read
 
 Against = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -119,9 +120,14 @@ def report_on(case: Case) -> RunReport:
     seen = run_detectors(case)
     raw = tuple(_advised(finding) for finding in seen.findings)
     findings = followers_below(raw, case)
-    causes, next_check = rank_causes(raw, seen.absent, CauseConditions.of(case, raw), signs(case))
-    if not any(finding.severity != "info" for finding in findings):
-        next_check = None
+    signs = signs_of(case)
+
+    def rank(chosen: Sequence[Finding], machine: bool) -> Ranked:
+        # Signs of the curves say nothing about a slow machine.
+        return rank_causes(chosen, seen.absent, CauseConditions.of(case, chosen), {} if machine else signs)
+
+    incidents = incidents_of(findings, raw, case, rank)
+    causes = incidents[0].causes if incidents else rank(raw, False)[0]
     reading = case.reading
     return RunReport(
         run=case.name,
@@ -131,10 +137,10 @@ def report_on(case: Case) -> RunReport:
         roles={role: tags[0] for role, tags in reading.tags.items() if tags},
         findings=findings,
         causes=causes,
-        next_check=next_check,
+        next_check=incidents[0].next_check if incidents else None,
         not_checked=tuple(seen.not_checked),
         doubtful=(*reading.doubtful, *case.context.doubts),
-        incidents=incidents_of(findings, case, causes, next_check),
+        incidents=incidents,
         coverage=coverage_of(seen),
         judged=judged(case),
         facts={name: establish(case).to_dict() for name, establish in all_facts().items()},

@@ -527,9 +527,11 @@ export interface components {
         };
         Cause: {
             against: string[];
+            alike: string[];
             because: string[];
             fixes: string[];
             probability: number;
+            signs: string[];
             slug: string;
         };
         Column: {

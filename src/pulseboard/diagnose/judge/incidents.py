@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pulseboard.core.finding import SEVERITIES, Cost, Finding, Incident, NextCheck, RankedCause
 from pulseboard.diagnose.case import Case
@@ -23,25 +23,38 @@ _FIRST = (
 ).split()
 
 
+Ranked = tuple[tuple[RankedCause, ...], NextCheck | None]
+Rank = Callable[[Sequence[Finding], bool], Ranked]
+
+
 def incidents_of(
-    findings: Sequence[Finding],
-    case: Case,
-    causes: Sequence[RankedCause],
-    next_check: NextCheck | None,
+    findings: Sequence[Finding], evidence: Sequence[Finding], case: Case, rank: Rank
 ) -> tuple[Incident, ...]:
     """At most one incident for the model and one for the machine, the worst first.
 
     A training has one fault far more often than two, and a person can act on one problem at a time. The other
-    findings stay in the incident as evidence.
+    findings stay in the incident as evidence. `evidence` is the findings as they were before consequences became
+    notes; `rank` gives the causes of some of them, which are about the machine or not. If there are two problems, each
+    is explained by its own findings.
     """
     alarms = [i for i, finding in enumerate(findings) if finding.severity != "info"]
-    groups = [[i for i in alarms if (findings[i].slug in MACHINE) is machine] for machine in (False, True)]
-    found = [
-        _incident(findings, sorted(group, key=lambda i: _order(findings, i)), case, causes, next_check)
-        for group in groups
-        if group
-    ]
+    groups = [(machine, [i for i in alarms if is_about_machine(findings[i]) is machine]) for machine in (False, True)]
+    groups = [(machine, group) for machine, group in groups if group]
+    found = []
+    for machine, group in groups:
+        own = [one for one in evidence if is_about_machine(one) is machine] if len(groups) > 1 or machine else evidence
+        causes, next_check = rank(own, machine)
+        if machine:
+            causes = tuple(cause for cause in causes if {findings[i].slug for i in group} & set(cause.because))
+            next_check = next_check if causes else None
+        members = sorted(group, key=lambda i: _order(findings, i))
+        found.append(_incident(findings, members, case, causes, next_check))
     return tuple(sorted(found, key=lambda one: (-SEVERITIES.index(one.severity), one.first_step)))
+
+
+def is_about_machine(finding: Finding) -> bool:
+    """Whether a finding is about hardware or speed, not about the model."""
+    return finding.slug in MACHINE
 
 
 def _order(findings: Sequence[Finding], index: int) -> tuple[int, int, int, int]:
@@ -61,9 +74,6 @@ def _incident(
 ) -> Incident:
     lead = findings[members[0]]
     grouped = [findings[i] for i in members]
-    slugs = {finding.slug for finding in grouped}
-    # Causes are ranked for the whole run; an incident gets those that explain one of its findings.
-    own = tuple(cause for cause in causes if slugs & set(cause.because)) or (() if slugs <= MACHINE else tuple(causes))
     first = min(finding.first_step for finding in grouped)
     last = max(finding.last_step for finding in grouped)
     span = case.steps or (first, last)
@@ -77,9 +87,9 @@ def _incident(
         open=is_open,
         cost=Cost("share of the run", round((last - first) / max(1, span[1] - span[0]), 3)),
         findings=tuple(members),
-        causes=own,
-        next_check=next_check if own == tuple(causes) or own[:1] == tuple(causes[:1]) else None,
-        fixes=own[0].fixes if own else lead.fixes,
+        causes=tuple(causes),
+        next_check=next_check,
+        fixes=causes[0].fixes if causes else lead.fixes,
     )
 
 

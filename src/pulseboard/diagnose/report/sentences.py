@@ -90,7 +90,11 @@ def notes_of(report: RunReport) -> list[Finding]:
 
 def likely_causes(causes: Sequence[RankedCause]) -> list[RankedCause]:
     """The first cause, and others that have evidence and are not too unlikely."""
-    return [one for i, one in enumerate(causes) if i == 0 or (one.because and one.probability >= _LEAST_PROBABLE)]
+    return [
+        one
+        for i, one in enumerate(causes)
+        if i == 0 or ((one.because or one.signs) and one.probability >= _LEAST_PROBABLE)
+    ]
 
 
 def cause_sentence(likely: Sequence[RankedCause]) -> tuple[str, str]:
@@ -109,12 +113,16 @@ def cause_title(cause: RankedCause) -> str:
 def evidence_sentences(cause: RankedCause, report: RunReport) -> list[str]:
     """What supports a cause, what it would have caused but is absent, and what contradicts it."""
     present = {finding.slug for finding in report.findings}
+    absent = [slug for slug in cause.against if slug not in present]
+    contradicting = [slug for slug in cause.against if slug in present]
+    same = [_lower_first(all_causes()[slug].title) for slug in cause.alike if slug in all_causes()]
     parts = {
-        "supported by ": cause.because,
-        "expected but absent: ": [slug for slug in cause.against if slug not in present],
-        "contradicted by ": [slug for slug in cause.against if slug in present],
+        "supported by ": ", ".join([*cause.because[:_MOST_SLUGS], *cause.signs]),
+        "expected but absent: ": ", ".join(absent[:_MOST_SLUGS]),
+        "contradicted by ": ", ".join(contradicting[:_MOST_SLUGS]),
+        "curves cannot tell it from: ": ", ".join(same),
     }
-    return [what + ", ".join(slugs[:_MOST_SLUGS]) for what, slugs in parts.items() if slugs]
+    return [what + names for what, names in parts.items() if names]
 
 
 def coverage_sentence(report: RunReport) -> str:

@@ -50,6 +50,8 @@ _CAUSE = schema.named_record(
         "because": _TEXTS,
         "against": _TEXTS,
         "fixes": _TEXTS,
+        "signs": _TEXTS,
+        "alike": _TEXTS,
     },
 )
 _NOT_CHECKED = schema.named_record(

@@ -27,7 +27,7 @@ const incident = (findings: number[], more: Partial<Incident> = {}): Incident =>
   open: true,
   cost: { what: "share of the run", value: 0.45 },
   findings,
-  causes: [{ slug: "lr-too-high", probability: 0.86, because: [], against: [], fixes: [] }],
+  causes: [{ slug: "lr-too-high", probability: 0.86, because: [], against: [], fixes: [], signs: [], alike: [] }],
   next_check: { do: "Draw `lr`.", why: "it tells whether lr-too-high is the cause" },
   fixes: [],
   ...more,
@@ -146,7 +146,7 @@ describe("the verdict", () => {
   });
 
   test("does not repeat the step of the headline, and a weak cause is a guess", () => {
-    const causes = [{ slug: "bad-batch", probability: 0.3, because: [], against: [], fixes: [] }];
+    const causes = [{ slug: "bad-batch", probability: 0.3, because: [], against: [], fixes: [], signs: [], alike: [] }];
     expect(of({ headline: "The loss jumped, from step 10", causes })?.facts).toEqual([
       "45% of the run",
       "perhaps bad batch (30%)",

@@ -1,0 +1,113 @@
+"""Conditions: what a cause requires to be possible. A cause that a fact excludes is never named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pulseboard.core.finding import Finding
+from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.facts.schedule import schedule
+
+# Activations whose units cannot die.
+_SMOOTH = ("gelu", "silu", "swish", "tanh", "elu", "selu", "leaky", "mish", "sigmoid", "prelu")
+# A first rate below this share of the peak is a warm-up.
+_WARM = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class CauseConditions:
+    """What some causes require to be possible. None means unknown, which excludes nothing."""
+
+    begins: str = "start"  # "start" or "middle": when the first warning or critical finding began
+    plain_optimizer: bool | None = None
+    unclipped: bool | None = None
+    low_precision: bool | None = None
+    self_supervised: bool | None = False
+    experts: bool | None = False
+    resumed: bool | None = False
+    ranks: bool | None = False
+    relu: bool | None = None
+    rate_not_zero: bool | None = None  # False: the learning rate is logged, and 0 throughout
+    no_warmup: bool | None = None
+    decays: bool | None = None  # whether there is weight decay
+    times: bool | None = None  # whether times, throughput or the use of the machine are logged
+    memory: bool | None = None
+    evaluated: bool | None = None
+    parts: bool | None = None  # whether the loss has several parts
+    unfinished: bool | None = None
+    clips: bool | None = None  # whether anything says that gradients are clipped
+    gradients: bool | None = None  # whether anything about gradients is logged
+    zeros: bool | None = None  # whether zeros of units or gradients are logged
+
+    @classmethod
+    def of(cls, case: Case, findings: Sequence[Finding]) -> CauseConditions:
+        """From a case and its findings."""
+        context, roles = case.context, case.reading.tags
+        rate = schedule(case).value
+
+        def logged(*starts: str) -> bool:
+            return any(role.startswith(starts) and tags for role, tags in roles.items())
+
+        return cls(
+            begins=_begins(case, findings),
+            plain_optimizer=None if context.adaptive is None else not context.adaptive,
+            unclipped=None if context.clip_norm is None else False,
+            low_precision=_low_precision(case),
+            self_supervised=logged("ema.", "collapse.", "mask.", "prediction."),
+            experts=logged("moe.") or context.experts is not None,
+            resumed=bool(case.restarts),
+            ranks=len(case.ranks) > 1 or context.world_size > 1,
+            relu=_relu(case),
+            rate_not_zero=None if rate is None else not rate.is_zero,
+            no_warmup=_no_warmup(case),
+            decays=None if context.weight_decay is None else context.weight_decay > 0,
+            times=logged("time.", "throughput", "gpu.", "sol.", "rank."),
+            memory=logged("memory."),
+            evaluated=logged("val.", "probe."),
+            parts=logged("loss.", "moe.", "rl.", "gan.", "vae."),
+            unfinished=None if context.status is None else context.status != "finished",
+            clips=context.clip_norm is not None or logged("gradient.clipped", "gradient.was_clipped"),
+            gradients=logged("gradient.", "update."),
+            zeros=bool(case.histograms) or logged("dead.", "gradient.zero_share", "gradient.none_share"),
+        )
+
+
+def _low_precision(case: Case) -> bool | None:
+    """From the config, or because a loss scale is logged."""
+    if case.every("amp.loss_scale"):
+        return True
+    precision = case.context.precision
+    return None if precision is None else any(word in precision for word in ("16", "half", "true", "fp8"))
+
+
+def _relu(case: Case) -> bool | None:
+    """Whether the model has units that can die, by the config's activation function."""
+    named = [
+        str(value).lower()
+        for key, value in case.context.config.items()
+        if key.lower().rsplit(".", 1)[-1].rstrip("_") in ("activation", "act", "activation_function", "hidden_act")
+    ]
+    if not named:
+        return None
+    return not all(any(word in name for word in _SMOOTH) for name in named)
+
+
+def _no_warmup(case: Case) -> bool | None:
+    """False if the logged learning rate starts with a warm-up."""
+    rate = case.one("lr")
+    found = schedule(case).value
+    if rate is None or found is None or found.peak <= 0 or case.steps is None:
+        return None
+    first = float(rate.points(most=1024).values[0])
+    rises_early = found.peak_step <= case.steps[0] + 0.3 * (case.steps[1] - case.steps[0])
+    return not (first < _WARM * found.peak and rises_early)
+
+
+def _begins(case: Case, findings: Sequence[Finding]) -> str:
+    severe = [f for f in findings if f.severity != "info"] or list(findings)
+    span = case.steps
+    if not severe or span is None or span[1] <= span[0]:
+        return "start"
+    first = min(finding.first_step for finding in severe)
+    return "middle" if (first - span[0]) / (span[1] - span[0]) > 0.3 else "start"

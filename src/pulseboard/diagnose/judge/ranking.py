@@ -1,0 +1,197 @@
+"""Ranking: which causes explain the evidence best, and how probable each is.
+
+One cause is assumed: a training has one fault far more often than two. Each piece of evidence adds the logarithm of how
+much more often the cause shows it than faults in general do (naive Bayes). Evidence is correlated, so the sum is
+tempered; both factors were chosen on trainings that the weights had not seen. Probabilities of all causes, and of
+"nothing is wrong" while there are only notes, sum to 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pulseboard.core.finding import Finding, NextCheck, RankedCause
+from pulseboard.diagnose.facts.signs.sign import PREFIX, all_signs
+from pulseboard.diagnose.judge.causes import Cause, all_causes, causes_with, learned_weights
+from pulseboard.diagnose.judge.conditions import CauseConditions
+from pulseboard.diagnose.judge.evidence import SIGN, evidence_of
+
+# How often a finding appears although the cause does not bring it, by severity; learned rates take precedence.
+_UNEXPECTED = {"critical": 0.005, "warning": 0.01, "info": 0.04}
+# How often any fault shows a piece of evidence that was never seen in a training.
+_USUAL = 0.1
+# How much of the sum of logarithms counts, because evidence is correlated. A sign that is apart counts in full.
+_TEMPER = {"finding": 0.6, SIGN: 0.35, "apart": 1.0}
+# No single piece of evidence multiplies or divides the odds by more than this.
+_MOST_FACTOR = 30.0
+# All absent findings together divide the odds by no more than this: findings of a cause are often alternatives.
+_MOST_AGAINST = 30.0
+# The probability that nothing is wrong with a run that has only notes, before any evidence.
+_NOTHING_WRONG = 0.5
+# A cause is this much less likely if a finding contradicts it, and if the problem began at the wrong time.
+_CONTRADICTED = 0.05
+_WRONG_TIME = 0.2
+_MOST_CAUSES = 3
+# Less probable causes are not listed; the first one always is if something is wrong.
+_LEAST_PROBABLE = 0.02
+_LEAST_WITHOUT_ALARM = 0.05
+# Evidence that changes the odds by less is not worth a word.
+_WORTH_A_WORD = math.log(1.5)
+_MOST_SIGNS = 3
+
+NOTHING = ""  # among the causes: nothing is wrong
+
+
+def rank_causes(
+    findings: Sequence[Finding],
+    absent: Iterable[str],
+    conditions: CauseConditions,
+    signs: Mapping[str, bool] | None = None,
+    *,
+    weights: Mapping[str, Any] | None = None,
+) -> tuple[tuple[RankedCause, ...], NextCheck | None]:
+    """At most three causes that would explain what is seen, and the check that settles the first.
+
+    Of causes that curves cannot tell apart, the most likely one is named, with the probability of all of them.
+    `weights` replaces weights.toml while weights are being learned.
+    """
+    if not findings and not signs:
+        return (), None
+    ranking = _Ranking(findings, absent, conditions, signs or {}, weights)
+    top = ranking.top()
+    return top, _next_check(top, ranking.causes)
+
+
+def probabilities(
+    findings: Sequence[Finding],
+    absent: Iterable[str],
+    conditions: CauseConditions,
+    signs: Mapping[str, bool],
+    *,
+    weights: Mapping[str, Any] | None = None,
+) -> dict[str, float]:
+    """The probability of every possible cause, and of NOTHING. They sum to 1."""
+    return _Ranking(findings, absent, conditions, signs, weights).posterior
+
+
+class _Ranking:
+    """The causes of one run, with what each piece of evidence says about them."""
+
+    def __init__(
+        self,
+        findings: Sequence[Finding],
+        absent: Iterable[str],
+        conditions: CauseConditions,
+        signs: Mapping[str, bool],
+        weights: Mapping[str, Any] | None,
+    ) -> None:
+        known = learned_weights() if weights is None else weights
+        everything = all_causes() if weights is None else causes_with(weights)
+        self.causes = {slug: cause for slug, cause in everything.items() if cause.possible(conditions)}
+        self.usual: Mapping[str, float] = known.get("usual", {})
+        self.healthy: Mapping[str, float] = known.get("healthy", {})
+        self.present, self.missing = evidence_of(findings, absent, signs)
+        self.conditions = conditions
+        self.posterior = self._posterior()
+
+    def _posterior(self) -> dict[str, float]:
+        scores = {slug: self._score(cause) for slug, cause in self.causes.items()}
+        # With a warning, something is wrong; with notes only, possibly nothing is.
+        if not any(severity in ("warning", "critical") for severity in self.present.values()):
+            prior = _NOTHING_WRONG / (1 - _NOTHING_WRONG) * sum(cause.prior for cause in self.causes.values())
+            scores[NOTHING] = math.log(prior) + self._sum(self.healthy)
+        best = max(scores.values())
+        total = sum(math.exp(score - best) for score in scores.values())
+        return {slug: math.exp(score - best) / total for slug, score in scores.items()}
+
+    def _score(self, cause: Cause) -> float:
+        score = math.log(cause.prior) + self._sum(cause.brings)
+        for finding in cause.against:
+            if self.present.get(finding, "info") not in ("info", SIGN):
+                score += math.log(_CONTRADICTED)
+        if cause.begins not in ("any", self.conditions.begins):
+            score += math.log(_WRONG_TIME)
+        return score
+
+    def _sum(self, rates: Mapping[str, float]) -> float:
+        """The tempered logarithm of the likelihood ratio of all evidence."""
+        there = sum(self.weight_of(name, rates) for name in self.present)
+        away = [self.weight_of(name, rates) for name in self.missing if name.startswith(PREFIX)]
+        absent = sum(self.weight_of(name, rates) for name in self.missing if not name.startswith(PREFIX))
+        return there + sum(away) + max(absent, -math.log(_MOST_AGAINST))
+
+    def weight_of(self, name: str, rates: Mapping[str, float]) -> float:
+        """What one piece of evidence, present or absent, adds to the logarithm of the odds."""
+        is_sign = name.startswith(PREFIX)
+        usual = self.usual.get(name, _USUAL)
+        rate = rates.get(name)
+        if name in self.present:
+            if rate is None:
+                rate = usual if is_sign else min(_UNEXPECTED[self.present[name]], usual)
+            ratio = rate / usual
+        else:
+            if rate is None:
+                rate = usual if is_sign else min(_UNEXPECTED["info"], usual)
+            ratio = (1.0 - rate) / (1.0 - usual)
+        limited = max(-math.log(_MOST_FACTOR), min(math.log(_MOST_FACTOR), math.log(max(ratio, 1e-9))))
+        kind = "finding" if not is_sign else "apart" if all_signs()[name].apart else SIGN
+        return _TEMPER[kind] * limited
+
+    def top(self) -> tuple[RankedCause, ...]:
+        """The most probable families, each named by its most probable member."""
+        families: dict[str, list[str]] = {}
+        for slug in sorted(self.causes, key=lambda slug: (-self.posterior[slug], slug)):
+            families.setdefault(self.causes[slug].family, []).append(slug)
+        total = {slugs[0]: sum(self.posterior[slug] for slug in slugs) for slugs in families.values()}
+        others = {slugs[0]: tuple(slugs[1:]) for slugs in families.values()}
+        ranked = sorted(total, key=lambda slug: (-total[slug], slug))
+        return tuple(
+            self._ranked(self.causes[slug], total[slug], others[slug])
+            for i, slug in enumerate(ranked[:_MOST_CAUSES])
+            if total[slug] >= (_LEAST_WITHOUT_ALARM if NOTHING in self.posterior else _LEAST_PROBABLE if i else 0.0)
+        )
+
+    def _ranked(self, cause: Cause, probability: float, alike: tuple[str, ...]) -> RankedCause:
+        weights = {name: self.weight_of(name, cause.brings) for name in (*self.present, *sorted(self.missing))}
+        speaks = [name for name, weight in weights.items() if weight >= _WORTH_A_WORD and name in self.present]
+        findings = [name for name in speaks if not name.startswith(PREFIX)]
+        # A sign speaks by being there; that something is not so speaks for too many causes to be worth a word.
+        phrases = sorted((name for name in speaks if name.startswith(PREFIX)), key=lambda name: -weights[name])
+        lacking = [
+            name
+            for name in self.missing
+            if not name.startswith(PREFIX)
+            and name.split("@")[0] not in self.present
+            and cause.brings.get(name, 0.0) >= 0.5
+        ]
+        contradicting = [name for name in cause.against if name in self.present]
+        return RankedCause(
+            cause.slug,
+            round(probability, 4),
+            because=_plain(sorted(findings, key=lambda name: -weights[name])),
+            against=_plain([*contradicting, *sorted(lacking)]),
+            fixes=cause.fixes,
+            signs=tuple(all_signs()[name].phrase for name in phrases[:_MOST_SIGNS]),
+            alike=alike,
+        )
+
+
+def _plain(names: Iterable[str]) -> tuple[str, ...]:
+    """Slugs without the role of their series, each once."""
+    return tuple(dict.fromkeys(name.split("@")[0] for name in names))
+
+
+def _next_check(top: Sequence[RankedCause], causes: Mapping[str, Cause]) -> NextCheck | None:
+    """The check of the first cause."""
+    if not top:
+        return None
+    first = top[0]
+    why = f"this shows whether {first.slug} is the cause"
+    if first.probability < 0.5 and len(top) > 1:
+        why = (
+            f"unclear between {first.slug} ({100 * first.probability:.0f} %) and {top[1].slug} "
+            f"({100 * top[1].probability:.0f} %); {why}"
+        )
+    return NextCheck(causes[first.slug].check, why)
