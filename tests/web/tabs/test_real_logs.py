@@ -51,11 +51,12 @@ def test_every_tab_shows_the_data_of_real_logs(pages, name, tmp_path):
             page.locator("nav .tab", has_text=tab).first.click()
             page.locator(f"nav .tab[aria-current=page]:has-text('{tab}')").wait_for()
             shown[tab] = until(page, DRAWN)
-        # Tabs in the bar have data, except System and HParams, which are always there.
-        may_be_empty = {"System", "HParams"} - LOGS[name]
+        # Tabs in the bar have data, except Guide, System and HParams, which are always there.
+        may_be_empty = {"Guide", "System", "HParams"} - LOGS[name]
         assert {tab for tab, what in shown.items() if what == "empty"} <= may_be_empty, shown
-        assert failures == []
-    assert pages.errors == []
+        # No guide fits these trainings, which is a status of its own and not a fault.
+        assert [one for one in failures if one[0] != 404 or "/api/scorecard?" not in one[1]] == []
+    assert [error for error in pages.errors if "status of 404" not in error] == []  # each 404 is among the failures
 
 
 def test_the_graph_of_an_event_file_is_a_tree_with_details(pages, tmp_path):

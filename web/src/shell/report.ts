@@ -1,5 +1,6 @@
 // Saves the current view as a self-contained HTML file: images instead of canvases, inline styles, no scripts.
 
+import { frameQueue } from "../charts/drawing/frame_queue";
 import { chartIn } from "../charts/files/picture";
 import { escapeXml } from "../charts/files/svg_context";
 import { runList } from "../runs/run_list.svelte";
@@ -17,7 +18,7 @@ import { fileName, saveFile } from "../ui/save_file";
 import { formatTime } from "../ui/text/format";
 import { theme } from "../ui/theme.svelte";
 
-const MAX_WAIT_MS = 8000;
+const MAX_WAIT_MS = 60_000;
 /** Controls make no sense in a file without scripts. */
 const CONTROLS =
   "script, button.icon-button, button.button, .segments, label:has(input, select), .u-over, .u-under, .u-legend, " +
@@ -99,7 +100,9 @@ async function waitForCards(main: HTMLElement): Promise<void> {
   do {
     await new Promise((resolve) => setTimeout(resolve, 250));
   } while (main.querySelector("[data-waiting]") && performance.now() < end);
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  // New charts learn their size in the first frame, and ask to be drawn.
+  for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+  await frameQueue.idle();
 }
 
 function pageStyles(): string {

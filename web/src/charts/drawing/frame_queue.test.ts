@@ -38,3 +38,19 @@ test("a task added twice runs once, and a removed one never", () => {
   frame();
   expect(count).toBe(1);
 });
+
+test("the queue is idle once its last task has run", async () => {
+  const { queue, frame, spend } = queueWithClock();
+  let idle = false;
+  queue.add("a", () => spend(20));
+  queue.add("b", () => spend(20));
+  const waited = queue.idle().then(() => (idle = true));
+  for (const left of [true, false]) {
+    frame(); // one task
+    frame(); // the frame of `idle`
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(idle).toBe(!left);
+  }
+  await waited;
+});

@@ -22,6 +22,11 @@ export class FrameQueue {
     this.tasks.delete(key);
   }
 
+  /** Resolves when nothing is left to draw. */
+  async idle(): Promise<void> {
+    while (this.tasks.size > 0) await new Promise<void>((resolve) => this.nextFrame(resolve));
+  }
+
   private schedule(): void {
     if (this.scheduled || this.tasks.size === 0) return;
     this.scheduled = true;
