@@ -1,4 +1,4 @@
-"""The catalogue of causes: what people know about each (causes.toml), and what trainings taught (weights.toml).
+"""The catalog of causes: what people know about each (causes.toml), and what trainings taught (weights.toml).
 
 weights.toml is learned from trainings with known faults (`python -m zoo causes`). It takes precedence.
 """
