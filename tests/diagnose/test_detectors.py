@@ -18,7 +18,7 @@ TAGS = [
     "train/gradient_flow/zero_share", "train/gradient_flow/none_share",
     "train/gradient_flow/left_over", "train/gradient_flow/encoder_mean",
     "train/gradient_flow/head_mean", "train/update_ratio", "train/total_param_norm", "train/dead_units/a",
-    "amp/loss_scale", "amp/skipped_steps", "epoch", "train/performance/step_time_ms", "train/performance/data_time_ms",
+    "amp/loss_scale", "amp/skipped_steps", "epoch", "epoch_time", "train/performance/step_time_ms", "train/performance/data_time_ms",
     "tokens_per_sec", "memory/ram_main_process_gb", "memory/vram_peak_gb", "memory/allocator_retries",
     "gpu/0/gpu_util", "gpu/0/clock", "gpu/0/max_clock", "gpu/0/temperature", "gpu/0/temp_slowdown", "gpu/0/throttle",
     "gpu/0/xid", "sol/percentage", "train/collapse/level0_mean_std_per_dim", "train/collapse/level0_min_std_per_dim",

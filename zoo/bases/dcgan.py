@@ -7,6 +7,7 @@ from zoo.foreign.truth import fault, harmless
 
 SIZE, LATENT = 12, 16
 GAN_FINDINGS = (
+    "gan-imbalance",
     "loss-diverged",
     "loss-drift-up",
     "loss-too-good",

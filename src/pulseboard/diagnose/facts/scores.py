@@ -10,6 +10,7 @@ import numpy as np
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.facts.fact import Fact, fact
 from pulseboard.diagnose.facts.objective import objective
+from pulseboard.diagnose.roles.quantity import quantity_of
 from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.stats.course import Course, course
 from pulseboard.diagnose.track import Points, Track
@@ -18,6 +19,7 @@ from pulseboard.diagnose.track import Points, Track
 _NEAR = 0.06
 _MOST_CHOICES = 2000
 KNOWN_CHOICES = {"hellaswag": 4}
+AREAS = frozenset({"auc", "auroc", "rocauc"})
 # An accuracy that is higher than this may be good already, and then need not rise.
 _LOW, _LOW_AND_CONSTANT = 0.65, 0.75
 _RISE = 0.03
@@ -59,7 +61,7 @@ def accuracy_gap(case: Case) -> float | None:
     """By how much training accuracy is above validation accuracy at the end; None if the two are not logged."""
     for tag, twin in case.reading.twins.items():
         track, other = case.tracks[tag], case.tracks[twin]
-        if not words_of(tag).rest & {"acc", "accuracy"} or track.finite_count < 3 or other.finite_count < 3:
+        if not is_accuracy(tag) or track.finite_count < 3 or other.finite_count < 3:
             continue
         ends = [float(np.median(one.tail.values[-3:])) * scale_of(one) for one in (other, track)]
         return ends[0] - ends[1]
@@ -88,10 +90,17 @@ def choices(case: Case) -> Fact[int]:
     return Fact(None, why="the first loss is not that of a guess")
 
 
+def is_accuracy(tag: str) -> bool:
+    """Whether a score is the share of right answers. Among the first five is another matter."""
+    quantity = quantity_of(tag)
+    plain = quantity.qualifiers if quantity is not None and quantity.kind == "score" else frozenset()
+    return bool(plain & {"acc", "accuracy", "top1"}) and "top5" not in plain
+
+
 def accuracies(case: Case) -> list[Track]:
     """Validation and training accuracies; other scores have no known chance level."""
     tracks = [*case.every("val.accuracy"), *case.every("train.accuracy")]
-    return [track for track in tracks if words_of(track.tag).rest & {"acc", "accuracy"}]
+    return [track for track in tracks if is_accuracy(track.tag)]
 
 
 def scale_of(track: Track) -> float:
@@ -120,7 +129,9 @@ def never_improved(track: Track, *, evaluations: int) -> float | None:
 def at_chance(case: Case, track: Track) -> tuple[float, float] | None:
     """(level in the second half, chance) if an accuracy never left chance; None if it did or if chance is unknown."""
     values = track.points(most=256).values * scale_of(track)
-    known = next((n for name, n in KNOWN_CHOICES.items() if name in words_of(track.tag).rest), None)
+    rest = words_of(track.tag).rest
+    # The area under a ROC curve is one half by chance, whatever the number of classes.
+    known = 2 if rest & AREAS else next((n for name, n in KNOWN_CHOICES.items() if name in rest), None)
     among = known or choices(case).value
     if not among or not 2 <= among <= 10_000 or len(values) < 4:
         return None

@@ -68,7 +68,7 @@ def quantity_of(tag: str) -> Quantity | None:
     """The quantity that a tag names; None for anything but losses, errors and scores."""
     words = words_of(tag)
     left = [word for word in words.every if word not in TRAIN and word not in VALIDATION and word not in FILLERS]
-    plain = frozenset(_bare(word) for word in left)
+    plain = _plain(left)
     # `error rate` is an error; any other rate of a loss or score is not one.
     about = plain & _NOT_ITSELF - ({"rate"} if plain & _ERROR else frozenset())
     if about or re.search(r"\bh\d+\b|\blevel ?\d|\bquantile\b", words.joined):
@@ -89,6 +89,14 @@ def quantity_of(tag: str) -> Quantity | None:
 def _bare(word: str) -> str:
     """`loss0` and `rouge1` without a trailing digit, unless the word with it is known."""
     return word if word in _SCORE else word.rstrip("0123456789") or word
+
+
+def _plain(words: list[str]) -> frozenset[str]:
+    """The words without digits. `acc1`, `acc@1` and `acc` are the same; `acc5` and `acc@5` are another score."""
+    joined = " ".join(words)
+    joined = re.sub(r"\b(acc|accuracy|prec|precision|err|error) ?1\b", r"\1", joined)
+    joined = re.sub(r"\b(acc|accuracy|prec|precision|err|error) ?(5|10)\b", r"\1 top5", joined)
+    return frozenset(_bare(word) for word in joined.split())
 
 
 def _qualifiers(plain: frozenset[str], nouns: frozenset[str]) -> frozenset[str]:

@@ -22,6 +22,7 @@ class Shape:
     last: float = 0.0  # level of the last points
     is_whole: bool = False  # integers only
     is_rising: bool = False  # never falls, and takes more than two values
+    mostly_rises: bool = False  # at nine points of ten
     is_constant: bool = False
     jumps_about: bool = False  # up and down by a tenth of its level at most points
 
@@ -52,6 +53,7 @@ class Shape:
             last=median(values[-edge:]),
             is_whole=bool(len(exact)) and bool((exact == np.round(exact)).all()),
             is_rising=len(values) > 2 and bool((changes >= 0).all()) and high > low and len(np.unique(values)) > 2,
+            mostly_rises=len(changes) > 3 and float((changes > 0).mean()) > 0.9,
             is_constant=low == high,
             jumps_about=turns > 0.5 and typical > 0.1 * abs(median(values)),
         )
@@ -67,9 +69,22 @@ def not_a_counter(shape: Shape) -> str:
     return "it only counts up in whole numbers" if shape.is_counter else ""
 
 
+# Scores are shares or per cent; a few are decibels or points in a game.
+_MOST_SCORE = 10_000
+
+
 def a_score(shape: Shape) -> str:
     """A score in per cent may rise in whole numbers; a counter goes beyond a hundred."""
+    if shape.known and shape.low > _MOST_SCORE:
+        return f"it is {shape.low:.3g} or more"
     return not_a_counter(shape) if shape.high > 100 else ""
+
+
+def a_duration(shape: Shape) -> str:
+    """The time that something takes: positive, and neither a clock nor a constant."""
+    if shape.known and shape.mostly_rises:
+        return "it rises all the time, as a clock does"
+    return positive(shape)
 
 
 def a_rate(shape: Shape) -> str:

@@ -15,9 +15,11 @@ _ABOUT_REWARDS = frozenset(
 
 
 def is_return(words: Words) -> bool:
-    """`rollout/ep_rew_mean`, `episode_return`, `Environment/Cumulative Reward`."""
+    """`rollout/ep_rew_mean`, `episode_return`, `Environment/Cumulative Reward`, `AverageEpRet`."""
     earned = {"rew", "reward", "rewards", "return", "returns"}
-    return bool(earned & set(words.every)) and not words.rest & _ABOUT_REWARDS
+    every = set(words.every)
+    named = bool(earned & every) or bool(every & {"ret", "rets"} and every & {"ep", "eps", "episode"})
+    return named and not words.rest & _ABOUT_REWARDS
 
 
 SPECIAL_ROLES: tuple[Role, ...] = (

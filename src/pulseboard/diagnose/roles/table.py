@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from pulseboard.diagnose.roles.role import Role, matches
-from pulseboard.diagnose.roles.shape import a_rate, a_share, positive
-from pulseboard.diagnose.roles.words import Words
+from pulseboard.diagnose.roles.shape import a_duration, a_rate, a_share, positive
+from pulseboard.diagnose.roles.words import Words, words_of
 from pulseboard.diagnose.track import Change
 
 
@@ -31,8 +32,18 @@ def is_rate(words: Words) -> bool:
     )
 
 
+# Where frameworks file a learner's numbers: these words say nothing about a layer.
+_FOLDERS = frozenset(
+    "info learner learners default policy player agent optimizer debug monitor diagnostics perf".split()
+)
+
+
 def is_gradient_norm(words: Words) -> bool:
     """One number for the whole model: a layer's norm has more words."""
+    if "/" in words.tag:
+        folder, _, last = words.tag.rpartition("/")
+        if all(word in _FOLDERS or word.isdigit() for word in words_of(folder).rest):
+            words = replace(words_of(last), split=words.split)
     norm = bool({"norm", "norms", "gnorm"} & set(words.every))
     gradient = bool(words.rest & {"grad", "grads", "gradient", "gradients"})
     if words.rest & {"after", "clip", "clipped", "layer", "param", "params", "weight", "parameter", "feat", "ratio"}:
@@ -147,21 +158,38 @@ ROLES: tuple[Role, ...] = (
         "pb.watch(model, optimizer)",
         matches(
             r"^(?!rank\b).*\bstep (time|duration)\b|\b(iteration|iter|batch) time\b|\btime (step|metrics end to end)"
-            r"|\bduration ms\b|\btime per (step|iteration)\b"
+            r"|\bduration ms\b|\btime per (step|iteration)\b|\bbatch cost\b"
         ),
+        a_duration,
         changes=(Change(log=True),),
+    ),
+    Role(
+        "time.interval",
+        "time of an epoch, or from one line of the log to the next",
+        "",
+        matches(
+            r"\b(time per|time|seconds per) epoch\b|\bepoch (time|duration|secs|seconds)\b|\btime this iter\b"
+            r"|^(train )?time( s| sec| secs| seconds| ms)?$"
+        ),
+        a_duration,
     ),
     Role(
         "time.data",
         "time of a step spent waiting for data",
         "pb.watch(model, optimizer)",
-        matches(r"^(?!rank\b).*\bdata (loading |load |wait |)(time|ms|s)\b|\bdata loading\b"),
+        matches(
+            r"^(?!rank\b).*\bdata (loading |load |wait |)(time|ms|s)\b|\bdata loading\b|^(train )?data$|\breader cost\b"
+        ),
+        a_duration,
     ),
     Role(
         "throughput",
         "samples or tokens a second",
         "pb.watch(model, optimizer)",
-        matches(r"\b(tokens|samples|examples|images|steps) per (sec|second|s)\b|\btps\b|\bwps\b|\bthroughput\b"),
+        matches(
+            r"\b(tokens|samples|examples|images|imgs|img|steps|it|its|iter|iters) (per )?(sec|second|s)\b"
+            r"|\btps\b|\bwps\b|\bips\b|\bthroughput\b"
+        ),
         many=True,
     ),
     Role(

@@ -18,6 +18,9 @@ LEAST_POINTS = 4
 # Below this many points every point counts; from here on medians of neighbors do.
 _FEW_POINTS = 12
 _MOST_WIDTH = 31
+# Of fewer points than this, the steep first part is too large a share for a median of differences to pass over.
+_FEW_TO_SETTLE = 40
+_LEAST_SETTLED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,13 @@ class Course:
         return self.rise / self.gain if self.gain > 0 else (math.inf if self.rise else 0.0)
 
     @property
+    def lost_log_share(self) -> float:
+        """The same in logarithms, for a positive curve: its first values may be far above all that it did later."""
+        if min(self.start, self.best, self.end) <= 0 or self.start <= self.best:
+            return 0.0
+        return math.log(max(self.end / self.best, 1.0)) / math.log(self.start / self.best)
+
+    @property
     def points_since_best(self) -> int:
         """How many points came after the best."""
         return self.points - 1 - self.best_at
@@ -79,8 +89,8 @@ class Course:
         return max(self.noise, tiny) * math.sqrt(2.0 / max(1.0, 0.6 * self.width))
 
 
-def course(points: Points) -> Course | None:
-    """The course of a curve; None for fewer than four points."""
+def course(points: Points, *, steep: bool = False) -> Course | None:
+    """The course of a curve; None for fewer than four points. `steep`: its first fall is no measure of its noise."""
     steps, values = points
     n = len(values)
     if n < LEAST_POINTS:
@@ -88,6 +98,8 @@ def course(points: Points) -> Course | None:
     width = 1 if n < _FEW_POINTS else 3 if n < 40 else min(_MOST_WIDTH, n // 16 | 1)
     level = centered_median(values, width)
     noise = min(noise_scale(values), _bend_scale(values))
+    if steep and n < _FEW_TO_SETTLE:
+        noise = min(noise, _settled_noise(values))
     if width > 1:
         noise = max(noise, 1.4826 * median(np.abs(values - level)))
     best_at = int(np.argmin(level))
@@ -104,6 +116,14 @@ def course(points: Points) -> Course | None:
         width=width,
         stays_up=float(level[-last:].min() - level[best_at]) if n - 1 - best_at >= last else 0.0,
     )
+
+
+def _settled_noise(values: Floats) -> float:
+    """The noise after the first, steep fall: from where four fifths of the way to the best were made."""
+    best = float(values.min())
+    near = np.flatnonzero(values <= best + 0.2 * max(0.0, float(values[0]) - best))
+    settled = values[int(near[0]) :]
+    return noise_scale(settled) if len(settled) >= _LEAST_SETTLED else math.inf
 
 
 def _bend_scale(values: Floats) -> float:

@@ -8,12 +8,13 @@ from pulseboard.core.finding import Evidence, Finding, Severity
 from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.regime import may_rise
-from pulseboard.diagnose.facts.scores import KNOWN_CHOICES, accuracies, at_chance, choices, never_improved
+from pulseboard.diagnose.facts.scores import AREAS, KNOWN_CHOICES, accuracies, at_chance, choices, never_improved
 from pulseboard.diagnose.phrases import count, number
 from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.track import Track
 
 SLUG = "eval-at-chance"
+_SURE = 0.9
 
 
 @detector(id=SLUG, reads="val.accuracy|train.accuracy")
@@ -21,7 +22,8 @@ def eval_at_chance(case: Case) -> Iterator[Finding]:
     """At one over the number of choices, if that is known; otherwise low and never improved."""
     # While the run goes on, the accuracy may still rise.
     least = int(case.limit(SLUG, "evaluations")) * (1 if case.finished else 2)
-    long = [track for track in accuracies(case) if track.finite_count >= least]
+    areas = [track for track in case.every("val.accuracy") if words_of(track.tag).rest & AREAS and track.high <= 1]
+    long = [track for track in (*accuracies(case), *areas) if track.finite_count >= least]
     if not long:
         raise TooShort(f"needs {least} evaluations of an accuracy")
     for track in long:
@@ -39,7 +41,8 @@ def eval_at_chance(case: Case) -> Iterator[Finding]:
                 level,
             )
             return
-        if benchmark or choices(case).value or may_rise(case):
+        # A number of choices that was guessed rules nothing out.
+        if benchmark or choices(case).confidence > _SURE or may_rise(case):
             continue
         if (low := never_improved(track, evaluations=least)) is not None:
             yield _finding(

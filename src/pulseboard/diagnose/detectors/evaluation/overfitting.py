@@ -12,12 +12,15 @@ from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.clock import steps_on_clock
 from pulseboard.diagnose.facts.objective import Objective, objective
-from pulseboard.diagnose.facts.scores import accuracy_gap, validation_scores
+from pulseboard.diagnose.facts.regime import may_rise
+from pulseboard.diagnose.facts.scores import accuracy_gap, is_accuracy, scale_of, score_of, validation_scores
 from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.phrases import count, number, percent
 from pulseboard.diagnose.stats.course import Course, course
 
 SLUG = "overfitting"
+# Training data that is known by heart, and validation that still gains.
+_PERFECT, _STILL_IMPROVES = 0.9, 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +29,21 @@ class _Turn:
     course: Course
 
 
-@detector(id=SLUG, reads="val.loss")
+@detector(id=SLUG, reads="val.loss|val.accuracy")
 def overfitting(case: Case) -> Iterator[Finding]:
     """Reports the validation set that rose most. Severity depends on what was lost and whether scores hold."""
     least = int(case.limit(SLUG, "evaluations"))
-    curves = validation_curves(case, points=least)
-    if not curves:
-        raise TooShort(f"needs {least} evaluations")
     curve = objective(case).value
+    curves = validation_curves(case, points=least)
+    if not curves and not any(track.finite_count >= least for track in case.every("val.accuracy")):
+        raise TooShort(f"needs {least} evaluations")
     turns = [turn for one in curves if (turn := _turn(case, one, curve)) is not None]
     if not turns:
-        yield from _stopped(case, curves[0], curve)
+        worse = _score_turned(case, curve) or _memorized(case)
+        if worse is not None:
+            yield worse
+        elif curves:
+            yield from _stopped(case, curves[0], curve)
         return
     # A training problem shows in most sets. If only one of several turns up, it is a trade-off.
     if 2 * len(turns) < len(curves):
@@ -68,7 +75,7 @@ def overfitting(case: Case) -> Iterator[Finding]:
 
 def _turn(case: Case, validation: Objective, training: Objective | None) -> _Turn | None:
     """The turn of one validation loss, if it is clear, lasts, and training keeps improving."""
-    found = course(validation.points)
+    found = course(validation.points, steep=True)
     if found is None or found.rise_share < case.limit(SLUG, "share"):
         return None
     if found.points_since_best < max(2, 0.1 * found.points) or found.rise < case.limit(SLUG, "noise") * found.noise:
@@ -86,6 +93,58 @@ def _turn(case: Case, validation: Objective, training: Objective | None) -> _Tur
     if training is not None and (not _keeps_falling(training, at) or _upset(training, at)):
         return None
     return _Turn(validation, found)
+
+
+def _score_turned(case: Case, training: Objective | None) -> Finding | None:
+    """A validation score that has clearly fallen from its best while training goes on improving."""
+    if may_rise(case):  # what one network scores, the other tries to bring down
+        return None
+    for score in validation_scores(case):
+        c = score.course
+        lost = c.rise / abs(c.best) if c.best else 0.0
+        if c.points < 12 or lost < case.limit(SLUG, "score_lost") or c.lost_share < case.limit(SLUG, "score_share"):
+            continue
+        if c.surprise < case.limit(SLUG, "sure") or c.stays_up < 0.5 * c.rise or c.rise < 3 * c.noise:
+            continue
+        if training is None or not _keeps_falling(training, c.best_step) or _upset(training, c.best_step):
+            continue
+        return case.finding(
+            SLUG,
+            "warning",
+            score.tag,
+            f"{score.tag} was best at step {c.best_step} ({number(-c.best)}) and has fallen to {number(-c.end)}, while "
+            f"{training} keeps falling.",
+            first_step=c.best_step,
+            evidence=[Evidence(score.tag, "fall as a share of the best", lost, case.limit(SLUG, "score_lost"))],
+        )
+    return None
+
+
+def _memorized(case: Case) -> Finding | None:
+    """Training accuracy is almost perfect, and validation accuracy stands still far below it."""
+    gap = accuracy_gap(case)
+    if gap is None or gap < case.limit(SLUG, "wide_gap") or may_rise(case):
+        return None
+    for tag, twin in case.reading.twins.items():
+        track, other = case.tracks[tag], case.tracks[twin]
+        score = score_of(track) if is_accuracy(tag) and track.finite_count >= 8 else None
+        if score is None or float(np.median(other.tail.values[-3:])) * scale_of(other) < _PERFECT:
+            continue
+        steps, values = track.points(most=256)
+        half = len(values) // 2
+        if float(np.median(values[-3:]) - np.median(values[half : half + 3])) * scale_of(track) > _STILL_IMPROVES:
+            continue
+        return case.finding(
+            SLUG,
+            "warning",
+            track,
+            f"{other.tag} is {percent(float(np.median(other.tail.values[-3:])) * scale_of(other))} and {track.tag} "
+            f"{percent(float(np.median(values[-3:])) * scale_of(track))}, which has not improved since step "
+            f"{int(steps[half])}.",
+            first_step=score.course.best_step,
+            evidence=[Evidence(tag, "training accuracy above validation accuracy", gap, case.limit(SLUG, "wide_gap"))],
+        )
+    return None
 
 
 def _stopped(case: Case, validation: Objective, training: Objective | None) -> Iterator[Finding]:

@@ -11,12 +11,14 @@ from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.clock import steps_on_clock
-from pulseboard.diagnose.facts.scores import accuracy_gap, validation_scores
+from pulseboard.diagnose.facts.regime import may_rise
+from pulseboard.diagnose.facts.scores import accuracy_gap, is_accuracy, scale_of, validation_scores
 from pulseboard.diagnose.phrases import number, percent
 from pulseboard.diagnose.stats.course import course
 from pulseboard.diagnose.track import Track
 
 SLUG = "val-gap-from-start"
+_ROSE = 0.15  # of all answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +32,12 @@ class _Gap:
     step: int
 
 
-@detector(id=SLUG, reads=("train.loss|loss.components", "val.loss"))
+@detector(id=SLUG, reads=("train.loss|loss.components|train.accuracy", "val.loss|val.accuracy"))
 def val_gap_from_start(case: Case) -> Iterator[Finding]:
     """Only for the same quantity on two splits. All sets must show the gap, since one may be harder."""
+    if not case.every("val.loss"):
+        yield from _gap_of_scores(case)
+        return
     pairs = [
         (track, case.tracks[twin])
         for track in case.every("val.loss")
@@ -59,13 +64,45 @@ def val_gap_from_start(case: Case) -> Iterator[Finding]:
     )
 
 
+def _gap_of_scores(case: Case) -> Iterator[Finding]:
+    """Without a validation loss: training accuracy rises, and validation accuracy does not follow at all."""
+    pairs = [
+        (case.tracks[tag], case.tracks[twin])
+        for tag, twin in case.reading.twins.items()
+        if is_accuracy(tag) and case.tracks[tag].finite_count >= 5 and case.tracks[twin].finite_count >= 5
+    ]
+    if not pairs:
+        raise TooShort("needs 5 evaluations of an accuracy that is measured on training data too")
+    limit = case.limit(SLUG, "followed")
+    for track, twin in pairs:
+        values, training = (one.points(most=256).values * scale_of(one) for one in (track, twin))
+        edge = max(1, len(training) // 10)
+        rose = float(np.median(training[-edge:]) - np.median(training[:edge]))
+        # The level of its last half against its first evaluation: the best of many is always a little better.
+        followed = float(np.median(values[len(values) // 2 :]) - values[0]) / max(rose, 1e-300)
+        apart = float(np.median(training[-edge:]) - np.median(values[-max(2, len(values) // 4) :]))
+        if rose < _ROSE or followed >= limit or apart < _ROSE or may_rise(case):
+            continue
+        yield case.finding(
+            SLUG,
+            "warning",
+            track,
+            f"{twin.tag} rose by {percent(rose)} while {track.tag} went from {percent(float(values[0]))} to "
+            f"{percent(float(values[-1]))}: validation does not follow.",
+            evidence=[Evidence(track.tag, "validation gain relative to training gain", followed, limit)],
+        )
+        return
+
+
 def _scores_follow(case: Case) -> bool:
     """Whether validation scores improve. Then validation does follow, whatever its loss says."""
     apart = accuracy_gap(case)
     if apart is not None:
         return apart < case.limit(SLUG, "apart")
     return any(
-        score.course.gain > 4 * score.course.error and score.course.gain > 0.1 for score in validation_scores(case)
+        score.course.gain > 4 * score.course.error
+        and score.course.gain * scale_of(case.tracks[score.tag]) > case.limit(SLUG, "score_gain")
+        for score in validation_scores(case)
     )
 
 

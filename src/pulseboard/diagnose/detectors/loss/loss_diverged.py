@@ -11,6 +11,7 @@ from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.objective import Objective, objective
 from pulseboard.diagnose.facts.regime import may_rise, regime
+from pulseboard.diagnose.facts.scores import validation_scores
 from pulseboard.diagnose.phrases import number, percent, times
 from pulseboard.diagnose.stats.course import Course, centered_median, course
 from pulseboard.diagnose.track import Points
@@ -51,8 +52,22 @@ def _since_the_last_plan(case: Case, points: Points) -> Points:
 
 
 def _above_best(case: Case, found: Course) -> bool:
+    # A loss that began very high has gained so much at first that nothing later seems to count.
+    much = found.lost_share >= case.limit(SLUG, "lost") or (
+        found.lost_share >= case.limit(SLUG, "lost_of_much")
+        and found.rise_share >= case.limit(SLUG, "clear_rise")
+        and found.lost_log_share >= case.limit(SLUG, "lost")
+    )
+    # A validation score that falls with it says the same, so the loss alone need not prove it.
+    if any(score.falls and score.course.rise > 0.2 * abs(score.course.best) for score in validation_scores(case)):
+        return (
+            found.lost_share >= case.limit(SLUG, "lost_of_much")
+            and found.rise_share >= 2 * case.limit(SLUG, "rise")
+            and found.surprise >= 0.5 * case.limit(SLUG, "surprise")
+            and found.gain > 2 * found.error
+        )
     return (
-        found.lost_share >= case.limit(SLUG, "lost")
+        much
         and found.rise_share >= case.limit(SLUG, "rise")
         and found.rise >= case.limit(SLUG, "noise") * found.noise
         and found.surprise >= case.limit(SLUG, "surprise")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.episodes import episodes
-from pulseboard.diagnose.facts.objective import objective
+from pulseboard.diagnose.facts.objective import Objective, objective
 from pulseboard.diagnose.facts.regime import may_rise
-from pulseboard.diagnose.phrases import count, number, percent
+from pulseboard.diagnose.phrases import count, number, percent, times
 from pulseboard.diagnose.stats.course import Course, centered_median, course
 from pulseboard.diagnose.track import Points, Track
 
@@ -37,6 +39,9 @@ def loss_spike(case: Case) -> Iterator[Finding]:
     if curve is None or found is None or found.points < case.limit(SLUG, "least"):
         raise TooShort(f"needs {case.limit(SLUG, 'least'):.0f} points of a training loss")
     steps, values = curve.points
+    if not may_rise(case) and (burst := _burst(case, curve.points, found)) is not None:
+        yield _burst_finding(case, curve, burst, found)
+        return
     spikes = _spikes(case, curve.points, found)
     # A single point is a bad batch and has its own finding, unless such points keep coming.
     single = [spike for spike in spikes if spike.last == spike.first and _counts(case, spike, found)]
@@ -50,13 +55,17 @@ def loss_spike(case: Case) -> Iterator[Finding]:
     high = [s for s in spikes if _counts(case, s, found) and not _explained(case, steps, s, near)]
     lost = sum(spike.last - spike.first + 1 for spike in high)
     share = lost / len(values)
-    severe = (
-        not may_rise(case)
-        and (lost >= case.limit(SLUG, "points") or share >= 2 * case.limit(SLUG, "share"))
-        and (
-            share >= case.limit(SLUG, "share")
-            or len(high) >= case.limit(SLUG, "many")
-            or max(spike.height for spike in high) >= max(found.gain, 1e-300)
+    # Points worse than at the very start: all of it was undone, if only for a moment.
+    undone = sum(float(values[s.peak]) > found.start + case.limit(SLUG, "noise") * found.noise for s in high)
+    severe = not may_rise(case) and (
+        undone >= case.limit(SLUG, "many")
+        or (
+            (lost >= case.limit(SLUG, "points") or share >= 2 * case.limit(SLUG, "share"))
+            and (
+                share >= case.limit(SLUG, "share")
+                or len(high) >= case.limit(SLUG, "many")
+                or max(spike.height for spike in high) >= max(found.gain, 1e-300)
+            )
         )
     )
     worst = max(high or spikes, key=lambda spike: spike.height)
@@ -80,6 +89,35 @@ def loss_spike(case: Case) -> Iterator[Finding]:
             Evidence(
                 curve.tag, f"share of the run spent in spikes ({percent(share)})", share, case.limit(SLUG, "share")
             ),
+        ],
+    )
+
+
+def _burst(case: Case, points: Points, found: Course) -> NDArray[np.intp] | None:
+    """The points far above both the start and the end, warm-up included; None if there are fewer than two."""
+    values = points.values
+    usual = max(found.start, found.end, float(np.median(values)))
+    if usual <= 0:
+        return None
+    # The first point is the start itself.
+    high = 1 + np.flatnonzero(values[1:] > case.limit(SLUG, "burst") * usual)
+    return high if len(high) >= 2 else None
+
+
+def _burst_finding(case: Case, curve: Objective, burst: NDArray[np.intp], found: Course) -> Finding:
+    steps, values = curve.points
+    peak = int(burst[int(np.argmax(values[burst]))])
+    height = float(values[peak]) / found.start
+    return case.finding(
+        SLUG,
+        "warning",
+        curve.tag,
+        f"{curve} started at {number(found.start)}, reached {number(float(values[peak]))} at step {int(steps[peak])} "
+        f"({times(height)}) and is {number(found.end)} at the end.",
+        first_step=int(steps[burst[0]]),
+        last_step=int(steps[burst[-1]]),
+        evidence=[
+            Evidence(curve.tag, "height relative to the start", height, case.limit(SLUG, "burst"), int(steps[peak]))
         ],
     )
 
@@ -129,9 +167,18 @@ def _with_episodes(case: Case, track: Track, points: Points, spikes: list[_Spike
 def _counts(case: Case, spike: _Spike, found: Course) -> bool:
     """Whether a spike undid much of what was learned, or tripled the loss for several points."""
     lasts = spike.last - spike.first >= 2
-    return spike.height >= case.limit(SLUG, "height") * max(found.gain, 1e-300) or (
-        lasts and spike.height >= max(2 * abs(spike.level), 0.1 * found.gain)
-    )
+    if spike.height >= case.limit(SLUG, "height") * max(found.gain, 1e-300):
+        return True
+    tripled = lasts and spike.height >= 2 * abs(spike.level)
+    undone = spike.height >= 0.05 * found.gain and _undone(spike, found) >= case.limit(SLUG, "undone")
+    return tripled and (undone or spike.height >= 0.1 * found.gain)
+
+
+def _undone(spike: _Spike, found: Course) -> float:
+    """The spike as a share of the gain, both in logarithms: the first points may be far above all that came later."""
+    if spike.level <= 0 or found.best <= 0 or found.start <= found.best:
+        return 0.0
+    return math.log(1 + spike.height / spike.level) / math.log(found.start / found.best)
 
 
 def _explained(case: Case, steps: np.ndarray, spike: _Spike, near: int) -> bool:

@@ -12,14 +12,15 @@ from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.track import Track
 
 
-@detector(id="impossible-value", reads="train.loss|val.loss|train.accuracy|val.accuracy|val.error")
+@detector(id="impossible-value", reads="train.loss|val.loss|train.accuracy|val.accuracy|val.error|train.error")
 def impossible_value(case: Case) -> Iterator[Finding]:
     """Losses count only if they are known to be cross-entropies."""
     for track in (*case.every("train.loss")[:1], *case.every("val.loss")):
         if track.low < 0 and _is_cross_entropy(case, track):
             yield _finding(case, track.tag, "a cross-entropy below zero", track.low, 0.0)
             break
-    for track in (*case.every("val.accuracy"), *case.every("val.error")):
+    scores = ("val.accuracy", "val.error", "train.accuracy", "train.error")
+    for track in (track for role in scores for track in case.every(role)):
         seen = track.not_finite
         if len(track) >= 3 and seen.nan + seen.inf == len(track):
             what = "NaN" if seen.nan >= seen.inf else "infinite"

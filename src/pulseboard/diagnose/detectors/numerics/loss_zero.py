@@ -15,7 +15,12 @@ def loss_zero(case: Case) -> Iterator[Finding]:
     loss = case.need("train.loss")
     zeros, least = loss.longest_streak, case.limit("loss-zero", "in_a_row")
     gradient = case.one("gradient.norm")
-    if zeros is None or zeros.value != 0.0 or zeros.length < least or (gradient is not None and gradient.not_finite):
+    if (
+        zeros is None
+        or zeros.value != 0.0
+        or zeros.length < min(least, max(3, len(loss)))
+        or (gradient is not None and gradient.not_finite)
+    ):
         return
     yield case.finding(
         "loss-zero",

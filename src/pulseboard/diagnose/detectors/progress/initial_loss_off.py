@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,24 +10,36 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.facts.objective import loss_course, objective
+from pulseboard.diagnose.facts.regime import may_rise
+from pulseboard.diagnose.facts.scores import accuracies, scale_of
+from pulseboard.diagnose.phrases import number
+from pulseboard.diagnose.track import Track
+
+SLUG = "initial-loss-off"
+_LEARNED = 0.15  # of all answers
 
 
-@detector(id="initial-loss-off", reads="train.loss", needs=("choices|val.loss",))
+@detector(id=SLUG, reads="train.loss", needs=("choices|val.loss|train.accuracy|val.accuracy",))
 def initial_loss_off(case: Case) -> Iterator[Finding]:
     """Checks the first point, if it was logged within the first steps."""
     loss = case.need("train.loss")
     guess = case.context.guess_loss
     if guess is None:
-        yield from _compared_with_validation(case)
+        beyond = _beyond_any_vocabulary(case)
+        if beyond is not None:
+            yield beyond
+        elif case.one("val.loss") is not None:
+            yield from _compared_with_validation(case)
         return
     steps, values = loss.head
-    if steps[0] > case.limit("initial-loss-off", "first_steps"):
+    if steps[0] > case.limit(SLUG, "first_steps"):
         return
-    limit = case.limit("initial-loss-off", "times_guess") * guess
+    limit = case.limit(SLUG, "times_guess") * guess
     if not values[0] > limit:
         return
     yield case.finding(
-        "initial-loss-off",
+        SLUG,
         "warning",
         loss,
         f"{loss.tag} starts at {values[0]:.4g}; for an untrained model it should be about {guess:.4g}.",
@@ -36,6 +49,36 @@ def initial_loss_off(case: Case) -> Iterator[Finding]:
     )
 
 
+def _beyond_any_vocabulary(case: Case) -> Finding | None:
+    """A classifier's loss that begins above the logarithm of any number of classes, and later is below it."""
+    curve, found = objective(case).value, loss_course(case).value
+    limit = case.limit(SLUG, "any_guess")
+    # A detector's loss is a sum of many; and a model that has learned since has got over its start.
+    scored = bool(accuracies(case)) and not case.every("loss.components")
+    learned = any(_has_learned(track) for track in accuracies(case))
+    if learned or curve is None or curve.track is None or found is None or not scored or may_rise(case):
+        return None
+    # A sum over the batch stays large, so the end must be that of a mean.
+    first = float(curve.points.values[0])
+    if not first > limit or not found.end < 0.5 * limit or first < case.limit(SLUG, "times_end") * found.end:
+        return None
+    step = int(curve.points.steps[0])
+    return case.finding(
+        SLUG,
+        "warning",
+        curve.tag,
+        f"{curve} starts at {number(first)}; a guess among {math.exp(limit):,.0f} classes would cost {number(limit)}.",
+        first_step=step,
+        last_step=step,
+        evidence=[Evidence(curve.tag, "first value", first, limit, step)],
+    )
+
+
+def _has_learned(track: Track) -> bool:
+    values = track.points(most=256).values * scale_of(track)
+    return len(values) >= 2 and float(np.median(values[-3:]) - values[0]) > _LEARNED
+
+
 def _compared_with_validation(case: Case) -> Iterator[Finding]:
     """If the loss of random guessing is unknown: training and validation start equal, unless one is a sum.
 
@@ -43,7 +86,7 @@ def _compared_with_validation(case: Case) -> Iterator[Finding]:
     a mean it does not.
     """
     train, val = case.need("train.loss"), case.need("val.loss", points=3)
-    first_steps = case.limit("initial-loss-off", "first_steps")
+    first_steps = case.limit(SLUG, "first_steps")
     at, losses = val.points(most=256)
     steps, values = train.points(most=512)
     if train.head.steps[0] > first_steps or at[0] > first_steps:
@@ -53,11 +96,11 @@ def _compared_with_validation(case: Case) -> Iterator[Finding]:
     if not len(after):
         raise TooShort(f"{train.tag!r} ends before half of {val.tag!r}")
     later = float(np.median(after)), float(np.median(losses[len(at) // 2 :]))
-    times = case.limit("initial-loss-off", "times_validation")
+    times = case.limit(SLUG, "times_validation")
     if not min(other, later[1]) > 0 or not first > times * other or not later[0] / later[1] > first / other / 2:
         return
     yield case.finding(
-        "initial-loss-off",
+        SLUG,
         "warning",
         train,
         f"{train.tag} starts at {first:.4g} while {val.tag} of the same untrained model is {other:.4g}, and it stays "

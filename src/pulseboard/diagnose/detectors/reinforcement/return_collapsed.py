@@ -15,6 +15,7 @@ from pulseboard.diagnose.stats.course import centered_median, course
 from pulseboard.diagnose.track import Points
 
 SLUG = "return-collapsed"
+_SURE = 6.0  # standard errors
 
 
 @detector(id=SLUG, reads="rl.return")
@@ -30,7 +31,10 @@ def return_collapsed(case: Case) -> Iterator[Finding]:
     gained = found.gain > case.limit(SLUG, "noise_widths") * found.noise or found.end - found.start > max(
         8 * found.error, found.noise
     )
-    if kept >= limit or not gained or found.rise < 2 * found.noise or found.surprise < 6:
+    # Less may be lost where it is beyond doubt.
+    if found.surprise >= 2 * _SURE and found.stays_up >= 0.7 * found.rise:
+        limit = case.limit(SLUG, "sure_share")
+    if kept >= limit or not gained or found.rise < 2 * found.noise or found.surprise < _SURE:
         return
     if found.stays_up < 0.4 * found.rise or found.rise < case.limit(SLUG, "fall") * max(
         abs(found.best), abs(found.end)

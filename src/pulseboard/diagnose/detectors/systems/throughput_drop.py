@@ -8,21 +8,78 @@ from collections.abc import Iterator
 import numpy as np
 
 from pulseboard.core.finding import Evidence, Finding
-from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.episodes import points_since, stride_steps
 from pulseboard.diagnose.phrases import number
 from pulseboard.diagnose.phrases import times as multiple
-from pulseboard.diagnose.track import Change, Track
+from pulseboard.diagnose.track import Change, Floats, Track
 
 UP = Change(log=True)
 
 
-@detector(id="throughput-drop", reads="time.step")
+SLUG = "throughput-drop"
+
+
+@detector(id=SLUG, reads="time.step|time.interval")
 def throughput_drop(case: Case) -> Iterator[Finding]:
     """A lasting rise of the step time. A small one is info: recipes change the work of a step by schedule."""
-    time = case.need("time.step", points=64)
-    limit, least = case.limit("throughput-drop", "times"), case.limit("throughput-drop", "points")
+    changed = list(_changed(case)) if case.one("time.step") is not None else []
+    if changed:
+        yield from changed
+        return
+    tracks = [track for role in ("time.step", "time.interval") if (track := case.one(role)) is not None]
+    long = [track for track in tracks if track.finite_count >= case.limit(SLUG, "least")]
+    if not long:
+        raise TooShort(
+            f"{tracks[0].tag!r} has {tracks[0].finite_count} of {case.limit(SLUG, 'least'):.0f} points needed"
+        )
+    for track in long:
+        yield from _slow_state(case, track)
+        return
+
+
+def _slow_state(case: Case, time: Track) -> Iterator[Finding]:
+    """Several times as slow as at first, for a good part of the run, however it came about."""
+    steps, values = time.points(most=512)
+    split = _split(values)
+    if split is None:
+        return
+    was, now = float(np.median(values[1:split])), float(np.median(values[split:]))
+    first, factor = int(steps[split]), case.limit(SLUG, "state_times")
+    if now < factor * was or case.explained_by(first, within_steps=int(16 * stride_steps(time))) is not None:
+        return
+    yield case.finding(
+        SLUG,
+        "warning",
+        time,
+        f"{time.tag} rose from {number(was)} to {number(now)} ({multiple(now / was)}) at step {first} and stays there.",
+        first_step=first,
+        evidence=[Evidence(time.tag, "time relative to the time before", now / was, factor, first)],
+    )
+
+
+def _split(values: Floats) -> int | None:
+    """The index that divides fast points from slow ones best; None if the two overlap or one side is short."""
+    n = len(values)
+    least = max(3, n // 5)  # of the slow points; warm-up is a few points
+    best, found = 1.0, None
+    for at in np.unique(np.geomspace(4, max(4, n - least), 24).astype(int)):
+        before, after = values[1:at], values[at:]
+        if len(after) < least or (high := float(np.quantile(before, 0.9))) <= 0:
+            continue
+        apart = float(np.quantile(after, 0.1)) / high
+        if apart > best:
+            best, found = apart, int(at)
+    return found
+
+
+def _changed(case: Case) -> Iterator[Finding]:
+    """A change that the change test has seen."""
+    time = case.one("time.step")
+    if time is None or time.finite_count < 64:
+        return
+    limit, least = case.limit(SLUG, "times"), case.limit(SLUG, "points")
     steps, values = time.points(most=1024)
     for alarm in time.alarms(UP) if time.carries(UP) else ():
         lasts = points_since(time, alarm.first_step) >= least
@@ -38,8 +95,8 @@ def throughput_drop(case: Case) -> Iterator[Finding]:
             continue
         why = _corroborated(case, alarm.first_step)
         yield case.finding(
-            "throughput-drop",
-            "warning" if why or factor >= case.limit("throughput-drop", "severe_times") else "info",
+            SLUG,
+            "warning" if why or factor >= case.limit(SLUG, "severe_times") else "info",
             time,
             f"{time.tag} rose from {number(was)} to {number(now)} ({multiple(factor)}) at step {alarm.first_step}"
             + (f": {why}." if why else ". A planned change of batch size or sequence length would look the same."),

@@ -1,0 +1,1 @@
+"""Adversarial training: two networks that should keep each other in check."""
