@@ -57,6 +57,7 @@ def _above_best(case: Case, found: Course) -> bool:
         found.lost_share >= case.limit(SLUG, "lost_of_much")
         and found.rise_share >= case.limit(SLUG, "clear_rise")
         and found.lost_log_share >= case.limit(SLUG, "lost")
+        and found.points >= case.limit(SLUG, "clear_points")
     )
     # A validation score that falls with it says the same, so the loss alone need not prove it.
     if any(score.falls and score.course.rise > 0.2 * abs(score.course.best) for score in validation_scores(case)):
@@ -64,6 +65,7 @@ def _above_best(case: Case, found: Course) -> bool:
             found.lost_share >= case.limit(SLUG, "lost_of_much")
             and found.rise_share >= 2 * case.limit(SLUG, "rise")
             and found.surprise >= 0.5 * case.limit(SLUG, "surprise")
+            and found.rise >= 2 * case.limit(SLUG, "noise") * found.noise
             and found.gain > 2 * found.error
         )
     return (
