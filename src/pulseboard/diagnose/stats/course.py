@@ -90,7 +90,7 @@ class Course:
 
 
 def course(points: Points, *, steep: bool = False) -> Course | None:
-    """The course of a curve; None for fewer than four points. `steep`: its first fall is no measure of its noise."""
+    """The course of a curve; None for fewer than four points. `steep`: its first fall does not count as noise."""
     steps, values = points
     n = len(values)
     if n < LEAST_POINTS:
