@@ -95,8 +95,8 @@ def _worse_than_a_guess(case: Case, loss: _Loss) -> bool:
 
 
 def _fell(case: Case, loss: _Loss) -> bool:
-    line = trend(loss.points)
-    return loss.late < case.limit(SLUG, "fallen") * loss.first and line is not None and line.p_falling < 1e-4
+    """Well below where it started, at nearly every point of the last third."""
+    return float(np.quantile(loss.last_third, 0.9)) < case.limit(SLUG, "fallen") * loss.first
 
 
 def _finding(case: Case, judge: _Loss, other: _Loss, what: str) -> Finding:

@@ -55,36 +55,36 @@ def data_shift(case: Case) -> Iterator[Finding]:
 
 
 def _by_validation(case: Case, loss: Track) -> Iterator[Finding]:
-    """A validation loss that jumps between two evaluations, where the training loss jumps too."""
+    """A validation loss that is worse from one evaluation on, where the training loss jumped."""
     curve, found = objective(case).value, loss_course(case).value
     if curve is None or found is None or may_rise(case):
         return
     for track in case.every("val.loss")[:2]:
         values = track.points().values
-        if len(values) < 6:
+        best = int(np.argmin(values)) if len(values) else 0
+        later = values[best + 1 :]
+        if best < 2 or len(later) < 3:
             continue
-        jumps = np.diff(values)
-        at = int(np.argmax(jumps))
-        before = values[: at + 1]
-        # Evaluations before must have been calm, and later ones must not go back.
-        calm = at >= 2 and jumps[at] > 4 * max(float(np.abs(jumps[:at]).max()), 1e-300)
-        share = float(jumps[at]) / max(abs(float(before[-1])), 1e-300)
-        stays = float(np.median(values[at + 1 :])) > float(before[-1]) + 0.5 * float(jumps[at])
-        if not (calm and stays and share >= case.limit("data-shift", "abrupt_rise")):
+        lowest = float(values[best])
+        share = (float(np.median(later)) - lowest) / max(abs(lowest), 1e-300)
+        # It was better at every evaluation before than at any after, but for the first ones.
+        stays = float(later.min()) > lowest + 0.3 * share * abs(lowest)
+        if not stays or share < case.limit("data-shift", "lasting_rise"):
             continue
-        first, last = (int(step) for step in steps_on_clock(track, loss)[at : at + 2])
+        clock = steps_on_clock(track, loss)
+        first, last = int(clock[best]), int(clock[best + 1])
         if case.explained_by(first, within_steps=last - first, until=last) is not None:
             continue
-        if _jump_between(curve.points, first, last) < max(4 * found.noise, 0.1 * found.gain):
+        if _jump_between(curve.points, first, last) < max(5 * found.noise, 0.2 * found.gain):
             continue
         yield case.finding(
             "data-shift",
             "warning",
             loss,
-            f"{track.tag} jumped from {number(float(before[-1]))} to {number(float(values[at + 1]))} between two "
-            f"evaluations, and {loss.tag} jumped with it after step {first}: the data changed.",
+            f"{loss.tag} jumped after step {first}, and {track.tag} has been worse since: {number(lowest)} before, "
+            f"{number(float(later[-1]))} now. The data probably changed.",
             first_step=first,
-            evidence=[Evidence(track.tag, "jump as a share of the level before", share, None, first)],
+            evidence=[Evidence(track.tag, "rise as a share of the best before", share, None, first)],
         )
         return
 
