@@ -151,6 +151,7 @@ def serve(
     token: str | None = None,
     read_token: str | None = None,
     token_file: str | None = None,
+    new_token: bool = False,
     allow_hosts: Sequence[str] = (),
     follow_links: bool = False,
     certfile: str | None = None,
@@ -166,6 +167,7 @@ def serve(
     prefix        path prefix behind a proxy, such as "/board"
     reload_secs   how often to look for changes where the file system does not report them; 0: read once
     token         required for every request; `read_token` gives read-only access; `token_file` holds several
+    new_token     replace the token that was generated at an earlier start
     allow_hosts   further host names that browsers may use for this server
     follow_links  also follow symlinks that lead out of the log directories
     certfile      TLS certificate, with `keyfile` unless it contains the key
@@ -183,6 +185,7 @@ def serve(
         token=token,
         read_token=read_token,
         token_file=token_file,
+        new_token=new_token,
         allow_hosts=allow_hosts,
         follow_links=follow_links,
         certfile=certfile,

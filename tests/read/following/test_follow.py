@@ -127,10 +127,17 @@ def test_growth_behind_a_link_polls_only_the_paths_that_lead_there(tmp_path, mon
     log = pb.read(tmp_path / "runs")
     polled = []
     poll = log.poll
-    monkeypatch.setattr(log, "poll", lambda paths=None: polled.append(paths) or poll(paths))
+
+    def poll_and_note(paths=None):
+        found = poll(paths)
+        polled.append(paths)  # afterwards: a point that is written during a poll may be seen by it
+        return found
+
+    monkeypatch.setattr(log, "poll", poll_and_note)
     with Follower(log) as follower:
         follower.until(lambda: polled == [None, None])  # one poll before the watch is active, one after
         append(path, (1, 2.0))
+        follower.until(lambda: len(polled) > 2)
         follower.until(lambda: values(log["linked/deep"]) == values(log["again/deep"]) == [1.0, 2.0])
     names = {str(tmp_path / "runs" / name / "deep" / path.name) for name in ("linked", "again")}
     assert [set(paths) for paths in polled[2:]] == [names]

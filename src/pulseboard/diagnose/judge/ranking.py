@@ -33,6 +33,9 @@ _NOTHING_WRONG = 0.5
 # A cause is this much less likely if a finding contradicts it, and if the problem began at the wrong time.
 _CONTRADICTED = 0.05
 _WRONG_TIME = 0.2
+# A cause that brings none of the alarms, each at least this often, is this much less likely: signs alone are common.
+_EXPLAINS = 0.1
+_UNEXPLAINED = 0.1
 _MOST_CAUSES = 3
 # Less probable causes are not listed; the first one always is if something is wrong.
 _LEAST_PROBABLE = 0.02
@@ -93,13 +96,14 @@ class _Ranking:
         self.usual: Mapping[str, float] = known.get("usual", {})
         self.healthy: Mapping[str, float] = known.get("healthy", {})
         self.present, self.missing = evidence_of(findings, absent, signs)
+        self.alarms = [name for name, severity in self.present.items() if severity in ("warning", "critical")]
         self.conditions = conditions
         self.posterior = self._posterior()
 
     def _posterior(self) -> dict[str, float]:
         scores = {slug: self._score(cause) for slug, cause in self.causes.items()}
         # With a warning, something is wrong; with notes only, possibly nothing is.
-        if not any(severity in ("warning", "critical") for severity in self.present.values()):
+        if not self.alarms:
             prior = _NOTHING_WRONG / (1 - _NOTHING_WRONG) * sum(cause.prior for cause in self.causes.values())
             scores[NOTHING] = math.log(prior) + self._sum(self.healthy)
         best = max(scores.values())
@@ -113,6 +117,8 @@ class _Ranking:
                 score += math.log(_CONTRADICTED)
         if cause.begins not in ("any", self.conditions.begins):
             score += math.log(_WRONG_TIME)
+        if self.alarms and not any(cause.brings.get(name, 0.0) >= _EXPLAINS for name in self.alarms):
+            score += math.log(_UNEXPLAINED)
         return score
 
     def _sum(self, rates: Mapping[str, float]) -> float:
