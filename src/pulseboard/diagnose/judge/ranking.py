@@ -34,7 +34,7 @@ _NOTHING_WRONG = 0.5
 _CONTRADICTED = 0.05
 _WRONG_TIME = 0.2
 # A cause that brings none of the alarms, each at least this often, is this much less likely: signs alone are common.
-_EXPLAINS = 0.1
+_EXPLAINS = 0.03
 _UNEXPLAINED = 0.1
 _MOST_CAUSES = 3
 # Less probable causes are not listed; the first one always is if something is wrong.
