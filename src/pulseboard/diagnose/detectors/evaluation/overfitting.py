@@ -102,6 +102,9 @@ def _score_turned(case: Case, training: Objective | None) -> Finding | None:
     for score in validation_scores(case):
         c = score.course
         lost = c.rise / abs(c.best) if c.best else 0.0
+        # It must have learned something first: the score of an untrained model may be high by accident.
+        if c.gain <= 4 * c.error or c.best_at < 0.1 * c.points:
+            continue
         if c.points < 12 or lost < case.limit(SLUG, "score_lost") or c.lost_share < case.limit(SLUG, "score_share"):
             continue
         if c.surprise < case.limit(SLUG, "sure") or c.stays_up < 0.5 * c.rise or c.rise < 3 * c.noise:
