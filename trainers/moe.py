@@ -172,6 +172,7 @@ def main(argv: list[str] | None = None) -> LoopParts:
         config=config,
         notes=notes_of(args),
         report_to=[sink for sink in args.report_to if sink not in ("json", "console")],  # the logger writes these two
+        local_logs=False,
         histogram_interval=args.histogram_interval,
         telemetry_secs=args.telemetry_secs,
         **sink_settings,

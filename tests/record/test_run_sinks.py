@@ -36,6 +36,43 @@ def test_a_failing_sink_is_dropped_with_one_message_and_the_others_go_on(tmp_pat
     assert stderr.count("failing") == 1
 
 
+def external_sink():
+    from pulseboard.record import sink as sinks
+
+    @sinks.sink(id="external")
+    class External(sinks.Sink):
+        pass
+
+
+def test_an_external_sink_alone_leaves_the_event_file_the_json_log_and_the_console_on(tmp_path, capsys):
+    external_sink()
+    with begin(tmp_path, report_to=["external"]) as run:
+        run.log({"train/loss": 2.5}, step=3)
+    assert points(read(tmp_path).series("train/loss")) == [(3, 2.5)]
+    assert list(run.directory.glob("logs/tensorboard/*tfevents*"))
+    records = json.loads((run.directory / "training.json").read_text())
+    assert [(record["step"], record["values"]) for record in records if record["log"] == "scalars"] == [
+        (3, {"train/loss": 2.5})
+    ]
+    assert ":: step       3" in capsys.readouterr().out
+
+
+def test_a_local_sink_in_report_to_means_that_the_others_are_off(tmp_path, capsys):
+    external_sink()
+    with begin(tmp_path, report_to=["tensorboard", "external"]) as run:
+        run.log({"train/loss": 2.5}, step=3)
+    assert not (run.directory / "training.json").exists()
+    assert capsys.readouterr().out == ""
+
+
+def test_local_logs_can_be_turned_off(tmp_path, capsys):
+    external_sink()
+    with begin(tmp_path, report_to="external", settings={"local_logs": False}) as run:
+        run.log({"train/loss": 2.5}, step=3)
+    assert [path.name for path in run.directory.rglob("*") if path.is_file()] == ["run.json"]
+    assert capsys.readouterr().out == ""
+
+
 def test_an_unknown_sink_is_reported_and_does_not_stop_training(tmp_path, capsys):
     with begin(tmp_path, report_to=["tensorboard", "wandbb"], settings={"strict": False}) as run:
         run.log({"x": 1.0}, step=0)

@@ -90,6 +90,23 @@ masking:
     assert (settings.report_to, settings.sinks["wandb_project"]) == (("wandb",), "p")
 
 
+@pytest.mark.parametrize(
+    ("text", "sinks"),
+    [
+        ("", ("tensorboard",)),
+        ("report_to: wandb", ("tensorboard", "json", "console", "wandb")),
+        ("report_to: [wandb, json]", ("wandb", "json")),
+        ("report_to: none", ()),
+        ("report_to: wandb\nlocal_logs: false", ("wandb",)),
+        ("wandb: {enabled: true}", ("tensorboard", "wandb")),
+        ("wandb: {enabled: true}\ntensorboard: {enabled: false}", ("json", "console", "wandb")),
+        ("tensorboard: {enabled: false}", ()),
+    ],
+)
+def test_external_sinks_alone_turn_the_local_ones_on(tmp_path, text, sinks):
+    assert load(written(tmp_path / "c.yaml", text), directory=tmp_path)[0].active_sinks() == sinks
+
+
 def test_arguments_win_over_the_environment_over_the_file_over_the_project(tmp_path):
     written(tmp_path / "configs" / "tensorboard.json", '{"port": 1, "runs_dir": "project", "histogram_interval": 1}')
     file = written(tmp_path / "s.json", json.dumps({"port": 2, "runs_dir": "file", "verbosity": 1}))

@@ -299,7 +299,7 @@ class ActiveRun(MediaCalls):
         )
         self._worker.submit(lambda: self._update_run_file(git=describe_git()))
         self.events = self._open_events(directory, resumed=resume is not None)
-        self._sinks = [self._start_sink(id) for id in self.settings.report_to if id != "tensorboard"]
+        self._sinks = [self._start_sink(id) for id in self.settings.active_sinks() if id != "tensorboard"]
 
     def _open_directory(self, resume: str | None) -> Path:
         settings, today = self.settings, datetime.date.today()
@@ -313,7 +313,7 @@ class ActiveRun(MediaCalls):
             return self._log_directory / (settings.run_id or f"{today.isoformat()}_{os.getpid()}")
 
     def _open_events(self, directory: Path, *, resumed: bool) -> EventTarget:
-        if "tensorboard" not in self.settings.report_to:
+        if "tensorboard" not in self.settings.active_sinks():
             file: EventTarget = NoEventFile()
         else:
             file = EventFileWriter(directory / layout.EVENTS_DIRECTORY, strict=self.strict)

@@ -28,6 +28,8 @@ from pulseboard.record.setting import VARIABLE_PREFIX, BadSetting, Setting
 from pulseboard.record.sink import built_in_sinks, registered_sinks, sink_class
 
 PROJECT_FILE = Path("configs") / "tensorboard.json"
+# What stays on this machine: event file, JSON log, console.
+LOCAL_SINKS = ("tensorboard", "json", "console")
 # A key at least this similar to a setting's name is taken for a typo, not for the training's own.
 _TYPO_SIMILARITY = 0.8
 
@@ -40,6 +42,7 @@ class Settings:
     run_id: str | None = None  # the run's name, instead of <date>_<number>
     run_tag: str | None = None  # appended to the id: 2026-02-10_012-<run tag>
     report_to: tuple[str, ...] = ("tensorboard",)  # tensorboard, json, console, wandb, aim, mlflow, …
+    local_logs: bool = True  # if report_to names no local sink, turn on event file, JSON log and console
     log_frequency: int = 100  # steps between measurements that are not made at every step
     histogram_interval: int = 100  # steps between histograms; 0: none
     port: int = 6006  # of the dashboard
@@ -48,6 +51,13 @@ class Settings:
     # Of live diagnosis, which any run may start: where to post warnings and critical findings, in Slack's format.
     webhook: str | None = None
     sinks: Mapping[str, Any] = field(default_factory=dict)  # name -> value
+    disabled: tuple[str, ...] = ()  # sinks that a block of the settings file turns off
+
+    def active_sinks(self) -> tuple[str, ...]:
+        """The sinks of a run: `report_to`, and the local ones unless it names one of them, or nothing at all."""
+        if not self.local_logs or not self.report_to or not set(LOCAL_SINKS).isdisjoint(self.report_to):
+            return self.report_to
+        return (*(sink for sink in LOCAL_SINKS if sink not in self.disabled), *self.report_to)
 
     def by_name(self) -> dict[str, Any]:
         """All values by name, without the defaults of sinks."""
@@ -59,7 +69,7 @@ _TYPES = {"str": str, "int": int, "float": float, "bool": bool}
 _GENERAL = {
     one.name: Setting(one.name, type=_TYPES.get(str(one.type).removesuffix(" | None"), str), default=one.default)
     for one in dataclasses.fields(Settings)
-    if one.name != "sinks"
+    if one.name not in ("sinks", "disabled")
 }
 # Blocks of a settings file: block -> key -> name of the setting.
 _GENERAL_BLOCKS = {
@@ -159,7 +169,7 @@ def _checked(values: Mapping[str, Any], known: _KnownSettings) -> Settings:
     general: dict[str, Any] = {}
     sinks: dict[str, Any] = {}
     for name, value in values.items():
-        if name == "report_to":
+        if name in ("report_to", "disabled"):
             general[name] = _sink_ids(value)
         else:
             (general if name in _GENERAL else sinks)[name] = known[name].convert(value)
@@ -187,7 +197,9 @@ def _from_file(
         report_to = _sink_ids(values.get("report_to", earlier.get("report_to", _GENERAL["report_to"].default)))
         # A key at the top level is more specific than one in a block.
         values = {**_from_block(content[name], name, known, source=source), **values}
-        values["report_to"] = _switch_sinks(name, content[name], known, report_to)
+        switches = _sink_switches(name, content[name], known)
+        values["report_to"] = (*(s for s in report_to if s not in switches), *(s for s, on in switches.items() if on))
+        values["disabled"] = (*values.get("disabled", ()), *(s for s, on in switches.items() if not on))
     return values, config
 
 
@@ -207,15 +219,14 @@ def _from_block(block: Any, name: str, known: _KnownSettings, *, source: str) ->
     return values
 
 
-def _switch_sinks(
-    name: str, block: Mapping[str, Any], known: _KnownSettings, report_to: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Add or remove the sinks that a block, or a block within `logging`, enables or disables."""
+def _sink_switches(name: str, block: Mapping[str, Any], known: _KnownSettings) -> dict[str, bool]:
+    """The sinks that a block, or a block within `logging`, turns on or off."""
     nested = [(key, inner) for key, inner in block.items() if name == "logging" and key in known.blocks()]
-    for sink, content in [(name, block), *nested]:
-        if isinstance(content, Mapping) and "enabled" in content and sink != "logging":
-            report_to = tuple(s for s in report_to if s != sink) + ((sink,) if content["enabled"] else ())
-    return report_to
+    return {
+        sink: bool(content["enabled"])
+        for sink, content in [(name, block), *nested]
+        if isinstance(content, Mapping) and "enabled" in content and sink != "logging"
+    }
 
 
 def _from_environment(environment: Mapping[str, str], known: _KnownSettings) -> dict[str, Any]:
