@@ -57,8 +57,8 @@ browser:
 
 test: browser page $(VENV)/.dev  ## run all checks, then all tests; this is what CI runs
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check
-	@# By directory: sorted by number of tests, the files with the slowest tests would run last.
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	@# Three workers on two cores, because many tests wait for a process or a browser. tests/conftest.py sets the order.
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 check: check-python check-prose check-c check-page  ## format, lint, types and spelling of all sources
 

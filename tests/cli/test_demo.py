@@ -18,7 +18,8 @@ import pulseboard as pb
 
 pytestmark = pytest.mark.long
 
-SECONDS = 24
+# A busy machine does not finish the trainings in the shortest of these, and gets more time.
+DURATIONS = (24, 120, 600)
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -74,22 +75,32 @@ def ended(demo, *, secs=300):
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
-    """One demonstration from its start to its own end."""
-    directory = tmp_path_factory.mktemp("demo") / "runs"
-    with started(directory, "--seconds", str(SECONDS)) as demo:
+    """One demonstration from its start to its own end, in which every training finished."""
+    for seconds in DURATIONS:
+        one = demonstration(tmp_path_factory.mktemp("demo") / "runs", seconds)
+        if one.finished:
+            break
+    return one
+
+
+def demonstration(directory, seconds):
+    with started(directory, "--seconds", str(seconds)) as demo:
         url = address(demo)
         addressed = time.monotonic() - demo.began
         wait_for_points(demo, url)
         pictured = time.monotonic() - demo.began
         running = demo.process.poll() is None
-        code, out, err = ended(demo)
+        code, out, err = ended(demo, secs=seconds + 300)
         took = time.monotonic() - demo.began
+    status = {path.parent.name: json.loads(path.read_text())["status"] for path in directory.glob("*/run.json")}
     return SimpleNamespace(
         directory=directory,
+        seconds=seconds,
         addressed=addressed,
         pictured=pictured,
         running=running,
         took=took,
+        finished=len(status) == 4 and set(status.values()) == {"finished"},
         code=code,
         out=out,
         err=err,
@@ -103,7 +114,7 @@ def test_the_first_chart_has_data_long_before_the_end(shown):
 
 def test_it_exits_when_its_time_is_up(shown):
     assert shown.code == 0
-    assert shown.took > SECONDS - 1
+    assert shown.took > shown.seconds - 1
     assert shown.err == f"Stopped. The runs are in {shown.directory}\n"
 
 
@@ -139,7 +150,7 @@ def test_it_ends_with_a_summary_table(shown):
 def test_the_runs_remain_and_are_complete(shown):
     log = pb.read(shown.directory)
     assert {"collapsing", "diverging", "healthy", "overfitting"} <= set(log)
-    assert json.loads((shown.directory / "healthy" / "run.json").read_text())["status"] in ("finished", "killed")
+    assert shown.finished
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])

@@ -74,6 +74,14 @@ def test_the_tags_with_points_are_listed_unless_another_file_may_say_more():
     assert fed(b"").scalar_tags() == []
 
 
+def test_a_log_knows_whether_it_has_only_points():
+    points = scalars("loss", (1, 2.0))
+    text = summary(tensor("note", TensorProto(dtype=7), plugin="text"))
+    assert fed(event_file(version(), *points)).scalar_tags(only=True) == ["loss"]
+    assert fed(event_file(version(), *points, text)).scalar_tags() == ["loss"]
+    assert fed(event_file(version(), *points, text)).scalar_tags(only=True) is None
+
+
 def test_an_index_gives_the_same_series(tmp_path):
     log = fed(event_file(version(), *scalars("loss", *((i, i / 2) for i in range(5000)))))
     before = arrays(log)

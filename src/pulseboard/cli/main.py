@@ -47,9 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     try:
         if _is_dashboard_call(given):
-            # Skip importing the other commands: people wait for this one.
             return int(_command("serve").run(_command("serve").arguments(given)) or 0)
-        parser = _parser()
+        parser = _parser(given[0] if given else None)
         args = parser.parse_args(given)
         if args.command is None:
             parser.print_help()
@@ -73,7 +72,7 @@ def _is_dashboard_call(given: list[str]) -> bool:
     """Whether the first argument is a log directory or a flag rather than a command. (`./ls` is a directory.)"""
     if not given or given[0] in ("-h", "--help", "--version"):
         return False
-    if any(found.name == given[0] for found in pkgutil.iter_modules(commands.__path__)):
+    if given[0] in _names():
         return False
     path = layout.split_named_path(given[0])[1]
     # A path that does not exist may be a pattern or be created later, but a plain word is a misspelled command.
@@ -84,7 +83,12 @@ def _command(name: str) -> Any:
     return importlib.import_module(f"{commands.__name__}.{name}")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _names() -> list[str]:
+    return [found.name for found in pkgutil.iter_modules(commands.__path__)]
+
+
+def _parser(named: str | None) -> argparse.ArgumentParser:
+    """A parser of the named command, or of all commands if it is not one of them."""
     parser = argparse.ArgumentParser(
         prog="pulseboard",
         description=DESCRIPTION,
@@ -93,10 +97,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pulseboard {pulseboard.__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for found in pkgutil.iter_modules(commands.__path__):
-        module = _command(found.name)
+    # Importing all of them takes longer than most of them take to run.
+    for name in [named] if named in _names() else _names():
+        module = _command(name)
         command = subparsers.add_parser(
-            found.name,
+            name,
             help=(module.__doc__ or "").splitlines()[0].rstrip("."),
             description=module.__doc__,
             formatter_class=argparse.RawDescriptionHelpFormatter,

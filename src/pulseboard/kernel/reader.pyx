@@ -298,9 +298,9 @@ cdef class EventLog:
             return NO_TAG
         return i
 
-    def scalar_tags(self) -> list | None:
-        """The names of the tags with points, in order of appearance. None if a tag without points may have scalars too,
-        which depends on the run's other files."""
+    def scalar_tags(self, *, only=False) -> list | None:
+        """The tags with points, in order of appearance. None if others may have scalars too, which depends on the run's
+        other files; with `only`, also None if a tag has anything else."""
         cdef uint32_t i
         cdef pb_tag *t
         self.acquire()
@@ -308,9 +308,9 @@ cdef class EventLog:
             out = []
             for i in range(self.log.tag_n):
                 t = &self.log.tags[i]
-                if t.points.n:
+                if t.points.n and not (only and t.span_fields):
                     out.append(PyUnicode_DecodeUTF8(t.name, t.len, "backslashreplace"))
-                elif t.span_fields and (t.plugin < 0 or t.plugin == self.log.scalars_plugin):
+                elif t.span_fields and (only or t.plugin < 0 or t.plugin == self.log.scalars_plugin):
                     return None
             return out
         finally:

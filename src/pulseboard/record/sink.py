@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -97,7 +96,9 @@ def sink_class(id: str) -> type[Sink]:
         if id in built_in:
             importlib.import_module(f"pulseboard.record.sinks.{id}")
         else:
-            for entry_point in importlib.metadata.entry_points(group="pulseboard.sinks"):
+            from importlib.metadata import entry_points  # slow to import, and rarely needed
+
+            for entry_point in entry_points(group="pulseboard.sinks"):
                 if entry_point.name == id:
                     entry_point.load()
         if id not in _registry:

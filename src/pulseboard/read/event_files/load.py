@@ -38,9 +38,10 @@ def load_files(
             file.load()
             archived_done += 1
 
-    # If there is nothing else to do, the calling thread is one of the workers.
-    is_worker = progress is None and meanwhile is None
-    thread_count = min(len(files), os.cpu_count() or 1, _MAX_THREADS) - is_worker
+    # The calling thread is one of the workers unless it reports progress, if need be after `meanwhile`.
+    thread_count = min(len(files), os.cpu_count() or 1, _MAX_THREADS) - (progress is None)
+    if meanwhile is not None:
+        thread_count = max(1, thread_count)
     threads = [threading.Thread(target=work, name="pulseboard-read", daemon=True) for _ in range(thread_count)]
     for thread in threads:
         thread.start()

@@ -74,10 +74,10 @@ class EventFileRun(Run):
 
     def tags(self, kind: str | None = None) -> list[Tag]:
         """The tags of one kind ('scalar', 'histogram', 'text', …), or all of them."""
-        if kind == kinds.SCALAR and len(self.files) == 1:
-            names = self.files[0].log.scalar_tags()
+        if kind is not None and len(self.files) == 1:  # the usual case, without an entry for every tag
+            names = self.files[0].log.scalar_tags(only=kind != kinds.SCALAR)
             if names is not None:
-                return names
+                return names if kind == kinds.SCALAR else []
         return super().tags(kind)
 
     def _require(self, tag: Tag, kind: str) -> TagInfo:
