@@ -3,6 +3,8 @@
 import pytest
 from other_formats import only_run, points, runs_of_other_formats, written
 
+import pulseboard as pb
+
 
 def _read(tmp_path, text):
     run = only_run(written(tmp_path / "train.log", text))
@@ -95,6 +97,52 @@ def test_parts_of_a_line_keep_their_split(tmp_path):
     assert found["Train_Acc"] == [(i, 10 * i + 0.5) for i in range(1, 4)]
     assert found["Val_Acc"] == [(i, 10 * i + 0.1) for i in range(1, 4)]
     assert "Acc" not in found
+
+
+def test_the_period_of_an_abbreviation_does_not_end_a_name(tmp_path):
+    (tmp_path / "log.txt").write_text(
+        "".join(
+            f"Epoch: 0{i} | Epoch Time: 0m 1{i}s\n\tTrain Loss: {9 - i}.5\n"
+            f"\t Val. Loss: {9 - i}.7 |  Val. Acc: {i}0.1%\n"
+            for i in range(1, 4)
+        )
+    )
+    (run,) = pb.read(tmp_path / "log.txt").values()
+    assert run.tags("scalar") == ["Train_Loss", "Val_Loss", "Val_Acc"]
+    assert run.series("Val_Loss").values.tolist() == [8.7, 7.7, 6.7]
+
+
+def test_a_score_belongs_to_the_part_that_its_line_begins_with(tmp_path):
+    (tmp_path / "log.txt").write_text(
+        "".join(
+            f"Epoch {i}/9\n----------\ntrain Loss: {9 - i}.5 Acc: 0.{i}5\nval Loss: {9 - i}.7 Acc: 0.{i}1\n\n"
+            for i in range(1, 4)
+        )
+    )
+    (run,) = pb.read(tmp_path / "log.txt").values()
+    assert run.tags("scalar") == ["train_Loss", "train_Acc", "val_Loss", "val_Acc"]
+    assert run.series("val_Acc").values.tolist() == [0.11, 0.21, 0.31]
+
+
+def test_correct_answers_of_all_are_a_share(tmp_path):
+    (tmp_path / "log.txt").write_text(
+        "".join(
+            f"Train Epoch: {i} [0/60000 (0%)]\tLoss: {9 - i}.5\n\n"
+            f"Test set: Average loss: {9 - i}.7, Accuracy: {i}125/10000 ({i}1%)\n\n"
+            for i in range(1, 4)
+        )
+    )
+    (run,) = pb.read(tmp_path / "log.txt").values()
+    assert run.series("test/Accuracy").values.tolist() == pytest.approx([0.1125, 0.2125, 0.3125])
+
+
+def test_a_table_below_one_line_of_names(tmp_path):
+    rows = "".join(f"{i:<9} {9 - i}.500000    {9 - i}.700000    0.{i}10000  01:0{i}     \n" for i in range(3))
+    (tmp_path / "fit.txt").write_text("epoch     train_loss  valid_loss  accuracy  time    \n" + rows)
+    (run,) = pb.read(tmp_path / "fit.txt").values()
+    assert run.tags("scalar") == ["train_loss", "valid_loss", "accuracy", "time"]
+    assert run.series("valid_loss").steps.tolist() == [0, 1, 2]
+    assert run.series("time").values.tolist() == [60, 61, 62]
 
 
 def test_a_split_in_brackets_may_have_a_second_word(tmp_path):

@@ -41,6 +41,10 @@ _CELL_BARS = 3
 _TABLE_CELL = re.compile(r"^\s*\|\s*(?P<name>[A-Za-z][\w /.@%\-]*?)\s*\|\s*$")
 # What people put between the name and the number besides a sign: `loss is 3`, `lr of 0.1`.
 _FILLERS = re.compile(r"\s+(?:is|was|of|at|to|no\.?|number|num|nr)$", re.IGNORECASE)
+_SCORE = re.compile(r"(?:acc(?:uracy)?|f1|iou|dice|auc|err(?:or)?|mae|mse|ppl|psnr|precision|recall)$", re.IGNORECASE)
+_ACCURACY = re.compile(r"(?:acc|accuracy|correct)$", re.IGNORECASE)
+# Val. Loss: 0.43, where the period does not end a sentence
+_ABBREVIATION = re.compile(r"\b(val|valid|eval|trn?|tst?|avg|acc|max|min|std|num|gen|disc|reg)\. (?=\w)", re.IGNORECASE)
 _LEVELS = frozenset("info debug warning warn error critical root main and with".split())
 # Without a sign between name and number only these are names of metrics.
 _METRIC_WORD = re.compile(
@@ -119,6 +123,7 @@ class _Names:
         plain = _LOGGER.sub("", uncolored)
         self._split = ""
         self._part = ""  # "Val" after `Val Loss: 2.1`, up to a bar
+        self._is_titled = False  # whether the part is a word of its own
         self._is_progress = False
         self._fraction: list[tuple[str, float]] = []  # the number before, or the two of a fraction, and its name
         self._is_best = bool(_BEST_SO_FAR.search(plain))
@@ -152,6 +157,8 @@ class _Names:
             self._found = [one for one in self._found if one[1] != self._fraction[0][0]]
             self._keep(place, share, 1.0)
             return
+        if before.strip() == "/" and _ACCURACY.search(self._previous) and 0 <= self._fraction[0][1] <= token.value:
+            self._divide(token.value)
         name = self._counted(before, token, first=first) or self._named(before, token, first=first)
         self._fraction = [*self._fraction, ("", token.value)] if before.strip() == "/" else [(name, token.value)]
         self._previous = name
@@ -181,6 +188,11 @@ class _Names:
         self._found.append((place, name, factor, part))
         self._previous = ""
 
+    def _divide(self, total: float) -> None:
+        """`Accuracy: 9321/10000` is a share."""
+        place, name, factor, part = self._found.pop()
+        self._found.append((place, name, factor / total if total > 1 else factor, part))
+
     def plan(self) -> LinePlan | None:
         columns: dict[str, tuple[int, str, float]] = {}
         for place, name, factor in self._by_part():
@@ -189,12 +201,17 @@ class _Names:
         return LinePlan(tuple(columns.values())) if names or BARE in columns else None
 
     def _by_part(self) -> Iterator[tuple[int, str, float]]:
-        """The columns. `Train Loss: 2 Acc: 0.5 | Val Loss: 3 Acc: 0.4` has two accuracies: Train_Acc and Val_Acc."""
+        """The columns. `Train Loss: 2 Acc: 0.5 | Val Loss: 3 Acc: 0.4` has two accuracies: Train_Acc and Val_Acc.
+
+        So do two lines, `train Loss: 2 Acc: 0.5` and `val Loss: 3 Acc: 0.4`.
+        """
         parts: dict[str, list[str]] = {}
         for _, name, _, part in self._found:
             parts.setdefault(name, []).append(part)
+        titled = self._is_titled and len({part for *_, part in self._found if part}) == 1
         for place, name, factor, part in self._found:
             has_parts = len(set(parts[name])) > 1 and all(parts[name]) and not is_counter(name)
+            has_parts = has_parts or (titled and bool(part) and bool(_SCORE.match(name)))
             yield place, f"{part}_{name}" if has_parts else name, factor
 
     def _counted(self, before: str, token: Token, *, first: bool) -> str:
@@ -255,7 +272,7 @@ class _Names:
             if found is None:
                 return ""
             signed = not found["join"].isspace() or bool(_FILLERS.search(found["name"]))
-        raw = _FILLERS.sub("", found["name"]).rpartition(". ")[2].strip(" -_.")
+        raw = _ABBREVIATION.sub(r"\1 ", _FILLERS.sub("", found["name"])).rpartition(". ")[2].strip(" -_.")
         if counted := _COUNT_OF_SPLIT.fullmatch(raw):
             self._counts_evaluation = counted["split"].lower() != "train"
             return "" if self._counts_evaluation and counted["count"].lower() == "iter" else counted["count"].lower()
@@ -284,6 +301,7 @@ class _Names:
                 return ""
             is_title = not first and len(words) == 2 and words[0].istitle() and stripped == raw  # 0.5 Prune Rate 0.3
             words = words[-2:] if is_title or (words[-2:-1] and words[-2].lower() in _QUALIFIERS) else words[-1:]
+        self._is_titled = self._is_titled or (len(words) == 2 and bool(_SPLIT_WORD.fullmatch(words[0])))
         name = "_".join(words)
         if words[-1].lower() in _NOT_METRICS or _SOURCE.search(name) or name.count("(") != name.count(")"):
             return ""

@@ -1,12 +1,16 @@
-"""Tables aligned with spaces below a header and a rule of dashes: spaCy's training log.
+"""Tables aligned with spaces: spaCy's training log, with a rule of dashes below its header, and fastai's, without one.
 
 E    #       LOSS TOK2VEC  LOSS NER  ENTS_F  SCORE
 ---  ------  ------------  --------  ------  ------
   0       0          0.00     43.90    0.00    0.00
+
+epoch     train_loss  valid_loss  accuracy  time
+0         0.643280    0.558812    0.712000  00:04
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -20,6 +24,10 @@ _RULE = re.compile(r"\s*-{2,}(?:\s+-{2,})+\s*")
 _CELL = re.compile(r"-{2,}")
 _MAX_CHARS = 1000
 _NAMES = {"E": "epoch", "#": "step"}
+# Without a rule, a header begins with what the rows count, and each name is one word.
+_WORD = re.compile(r"[A-Za-z_][\w/.@%\-]*")
+_COUNTS = frozenset({"epoch", "step", "iter", "iteration"})
+_DURATION = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{2})")
 
 
 def _header(header: str, rule: str) -> list[str]:
@@ -31,9 +39,24 @@ def _header(header: str, rule: str) -> list[str]:
     return [_NAMES.get(name, name) for name in names] if all(names) else []
 
 
+def _names_in(header: str) -> list[str]:
+    """The names of a header without a rule below it; empty if the line is not one."""
+    words = header.split() if len(header) < _MAX_CHARS and "\t" not in header else []  # tabs: a CSV table
+    is_header = len(words) >= 3 and words[0].lower() in _COUNTS and all(map(_WORD.fullmatch, words))
+    return words if is_header else []
+
+
+def _cell(text: str) -> float | None:
+    """A number, or the seconds of a time such as 01:23."""
+    if found := _DURATION.fullmatch(text):
+        hours, minutes, secs = (int(part or 0) for part in found.groups())
+        return 3600.0 * hours + 60.0 * minutes + secs
+    return number(text)
+
+
 def _values(line: str, names: list[str]) -> dict[str, float] | None:
     cells = line.split() if len(line) < _MAX_CHARS else []
-    values = [number(cell) for cell in cells]
+    values = [_cell(cell) for cell in cells]
     if len(values) != len(names) or None in values:
         return None
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
@@ -41,6 +64,9 @@ def _values(line: str, names: list[str]) -> dict[str, float] | None:
 
 def _is_aligned(candidate: Candidate) -> bool:
     lines = candidate.lines
+    for header, row in itertools.pairwise(lines):
+        if (names := _names_in(header)) and _values(row, names) is not None:
+            return True
     for header, rule, row in zip(lines, lines[1:], lines[2:], strict=False):
         if len(rule) < _MAX_CHARS and _RULE.fullmatch(rule) and (names := _header(header, rule)):
             return "step" in names and _values(row, names) is not None
@@ -55,6 +81,8 @@ def read_aligned_tables(path: str) -> Iterator[RunData]:
         text = line.text
         if len(text) < _MAX_CHARS and _RULE.fullmatch(text):
             names = _header(before, text) or names
+        elif header := _names_in(text):
+            names = header
         elif names and line.complete and (values := _values(text, names)) is not None:
             table.add(values)
         before = text
