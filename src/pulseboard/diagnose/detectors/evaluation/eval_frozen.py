@@ -31,20 +31,27 @@ def eval_frozen(case: Case) -> Iterator[Finding]:
         if same.value == 0.0 or same.length < case.limit(SLUG, "share") * len(track):
             continue
         # Rounded values can agree by chance once a model has settled, so all of them must be equal.
-        rounded = _digits(same.value) < case.limit(SLUG, "digits")
-        if rounded and (same.length < len(track) or learning(case).value is not True):
+        digits, learns = _digits(same.value), learning(case).value is True
+        rounded = digits < case.limit(SLUG, "digits")
+        if rounded and (same.length < len(track) or not (learns or _says_enough(case, digits, same.length))):
             continue
         yield case.finding(
             SLUG,
             "warning" if rounded else "critical",
             track,
             f"{track.tag} is exactly {number(same.value)} for {count(int(same.length), 'evaluation')} in a row, from "
-            f"step {same.first_step}, while training goes on.",
+            f"step {same.first_step}, while training goes on"
+            + ("." if learns else ": the weights that are evaluated do not change."),
             first_step=same.first_step,
             last_step=same.last_step,
             evidence=[Evidence(track.tag, "equal evaluations in a row", same.length, least, same.first_step)],
         )
         return
+
+
+def _says_enough(case: Case, digits: int, evaluations: float) -> bool:
+    """Whether a model that learns would not give equal values: there are several, with several digits each."""
+    return digits >= case.limit(SLUG, "fewest_digits") and evaluations >= case.limit(SLUG, "all_equal")
 
 
 def _tags(case: Case) -> set[str]:
