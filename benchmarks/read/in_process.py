@@ -197,6 +197,28 @@ def idle(directory: str, mode: str, settle_secs: str, seconds: str, every_secs: 
 # ---- other formats
 
 
+def appended_rows(path: str, line: str) -> dict[str, Any]:
+    """The CPU time of an update after one line was added to a copy of a log, the median of several."""
+    import shutil
+    import statistics
+    import tempfile
+
+    import pulseboard as pb
+
+    with tempfile.TemporaryDirectory() as directory:
+        copy = shutil.copy(path, directory)
+        runs = pb.read(directory)
+        secs = []
+        for _ in range(31):
+            with open(copy, "a", encoding="utf-8") as stream:
+                stream.write(line)
+            began = time.process_time()
+            runs.poll([copy])
+            secs.append(time.process_time() - began)
+        (run,) = runs.values()
+        return {"update_s": statistics.median(secs), "steps": max(len(run.series(tag)) for tag in run.tags())}
+
+
 def other_format(path: str, peer: str) -> dict[str, Any]:
     """A log that is not an event file, with every series as arrays; and the same file with the peer, in turn."""
     import statistics

@@ -15,12 +15,15 @@ from benchmarks.read.speed import IN_PROCESS
 SIZE_MB = 100.0
 TARGET_OVER_POLARS = 2.0
 TARGET_TEXT_MB_PER_SEC = 100.0
+TARGET_UPDATE_RATIO = 1.5
+_SMALL_FRAC = 0.01
 _CHUNK_ROWS = 10_000
 
 INTRODUCTION = """\
 Files of {size:.0f} MB, warm page cache, medians of {repeat} processes. Each process reads the file with `pb.read` and
 takes every series as NumPy arrays; for the table it also calls `polars.read_csv`, in turn, and both have read the file
-once before. All run on as many threads as they choose."""
+once before. All run on as many threads as they choose. The CPU time of an update is that of reading one line that was
+added, the median of 31 updates in a process."""
 
 _HEADER = "step,train/loss,val/loss,lr,grad_norm,accuracy,tokens_per_sec,epoch\n"
 
@@ -61,11 +64,18 @@ def measure(plan: Plan) -> Part:
         secs, size_mb = median(found, "read_s"), path.stat().st_size / 1e6
         peer = f"{median(found, 'peer_s'):.2f}" if "peer_s" in found[0] else ""
         rows.append((name, f"{lines:,}", f"{size_mb:.0f}", f"{secs:.2f}", f"{size_mb / secs:.0f}", peer))
+    updates = _updates(plan, directory, paths)
     ratio = median(samples["table.csv"], "over_peer")
     speed = paths["train.log"][0].stat().st_size / 1e6 / median(samples["train.log"], "read_s")
     checks = [
         at_most("CSV table, seconds: Pulseboard / polars.read_csv", ratio, TARGET_OVER_POLARS),
         at_least("text log, MB per second", speed, TARGET_TEXT_MB_PER_SEC, digits=0),
+        *(
+            at_most(
+                f"{name}, CPU time of an update: this file / one of a hundredth of its size", one, TARGET_UPDATE_RATIO
+            )
+            for name, one in updates.items()
+        ),
     ]
     text = "\n\n".join(
         [
@@ -74,6 +84,21 @@ def measure(plan: Plan) -> Part:
         ]
     )
     return Part("Other formats", text, checks, samples)
+
+
+def _updates(plan: Plan, directory: Path, paths: dict[str, tuple[Path, int]]) -> dict[str, float]:
+    """For each file: the CPU time of an update, relative to that of a file of a hundredth of its size."""
+    small = {name: _made(directory / "small" / name, size_mb=SIZE_MB * plan.scale * _SMALL_FRAC) for name in paths}
+    measures = {
+        f"{name} {size}": partial(call, IN_PROCESS, "appended_rows", str(path), _LINES[name](lines, [0.5] * 6))
+        for size, files in (("small", small), ("large", paths))
+        for name, (path, lines) in files.items()
+    }
+    samples = interleaved(measures, repeat=dict.fromkeys(measures, plan.repeat), quiet=plan.quiet)
+    return {
+        name: median(samples[f"{name} large"], "update_s") / median(samples[f"{name} small"], "update_s")
+        for name in paths
+    }
 
 
 def _made(path: Path, *, size_mb: float) -> tuple[Path, int]:

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from corpus import need_corpus
+from corpus import need_corpus, need_wild
 from log_directories import write_run
 from other_formats import written
 from servers import wait_for
@@ -16,6 +16,8 @@ from pulseboard.charts.query import Query
 from pulseboard.cli.main import main
 from pulseboard.read.discovery.log_directory import log_directories_from
 from pulseboard.read.runs import Runs
+
+pytestmark = pytest.mark.long  # it reads every published log
 
 _HISTORY = [{"step": step, "loss": 3.0 / step, "learning_rate": 0.1} for step in range(1, 6)]
 
@@ -98,11 +100,12 @@ def test_the_dashboard_shows_what_ls_lists_of_all_formats_together(tmp_path, cap
     _assert_dashboard_shows(tmp_path, listed)
 
 
-def test_the_dashboard_shows_what_ls_lists_in_real_logs(capsys):
-    corpus = need_corpus()
-    for name in sorted(os.listdir(corpus)):
-        if (corpus / name).is_dir():
-            _assert_dashboard_shows(corpus / name, _listed(corpus / name, capsys))
+@pytest.mark.parametrize("needed", [need_corpus, need_wild], ids=["corpus", "wild"])
+def test_the_dashboard_shows_what_ls_lists_in_real_logs(capsys, needed):
+    top = needed()
+    for name in sorted(os.listdir(top)):
+        if (top / name).is_dir():
+            _assert_dashboard_shows(top / name, _listed(top / name, capsys))
 
 
 def test_a_row_of_a_csv_reaches_the_page(serve, tmp_path):

@@ -46,6 +46,7 @@ class RunData:
     notes: list[Note] = field(default_factory=list)
     axis: AxisInfo | None = None  # how the steps were found, if the reader had to find them
     restarts: list[Restart] = field(default_factory=list)
+    span: tuple[float, float] | None = None  # the first and last wall time, if the reader knows them; NaN: none
 
 
 class Candidate:

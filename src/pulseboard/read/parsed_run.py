@@ -48,6 +48,7 @@ class ParsedRun(Run):
         self._notes = data.notes
         self._restarts = data.restarts
         self._axis = data.axis
+        self._span = data.span or _span_of(data.series)
         self.last_written = _modified(path)
         self.last_active = self.last_written if math.isnan(ended := self.ended) else ended
 
@@ -133,21 +134,12 @@ class ParsedRun(Run):
     @property
     def started(self) -> WallTime:
         """The first wall time; NaN if there is none."""
-        return min(self._extreme_wall_times(), default=math.nan)
+        return self._span[0]
 
     @property
     def ended(self) -> WallTime:
         """The last wall time; NaN if there is none."""
-        return max(self._extreme_wall_times(), default=math.nan)
-
-    def _extreme_wall_times(self) -> Iterator[WallTime]:
-        """The first and last wall time of each series that has any."""
-        import numpy as np
-
-        for series in self._series.values():
-            known = series.wall_times[np.isfinite(series.wall_times)]
-            if len(known):
-                yield from (float(known.min()), float(known.max()))
+        return self._span[1]
 
     @property
     def last_step(self) -> Step | None:
@@ -165,6 +157,18 @@ class ParsedRun(Run):
     def notes(self) -> list[Note]:
         """What is wrong with the file."""
         return list(self._notes)
+
+
+def _span_of(all_series: dict[Tag, Series]) -> tuple[WallTime, WallTime]:
+    """The first and the last wall time of any series; NaN if there is none."""
+    import numpy as np
+
+    found: list[float] = []
+    for wall_times in {id(series.wall_times): series.wall_times for series in all_series.values()}.values():
+        known = wall_times[np.isfinite(wall_times)]
+        if len(known):
+            found += (float(known.min()), float(known.max()))
+    return min(found, default=math.nan), max(found, default=math.nan)
 
 
 def _without_orphans(series: Series) -> Series:

@@ -242,3 +242,30 @@ def test_mean_losses_in_another_directory_are_another_training(tmp_path):
     (tmp_path / "two").mkdir()
     (tmp_path / "one" / "log.txt").rename(tmp_path / "two" / "log.txt")
     assert set(pb.read(tmp_path)) == {"one", "two/log.txt"}
+
+
+def _olmo_like(first, *, seed=0.0):
+    return "".join(
+        f"[step={step}/200] train/Loss={first - step / 100 + seed:.3f} optim/norm={step / 7:.3f}\n"
+        for step in range(10, 210, 10)
+    )
+
+
+def test_what_wandb_kept_of_the_output_belongs_to_the_log_of_the_program(tmp_path):
+    written(tmp_path / "model-1B" / "train.log", _olmo_like(11.0))
+    output = "wandb: Syncing run\n" + _olmo_like(11.0)
+    written(tmp_path / "model-1B" / "wandb" / "wandb" / "run-20251226_222106-7gqy82kd" / "files" / "output.log", output)
+    assert list(pb.read(tmp_path)) == ["model-1B/train.log"]
+
+
+def test_outputs_of_two_runs_that_wandb_kept_are_two_runs(tmp_path):
+    for id in ("run-20251226_222106-7gqy82kd", "run-20251227_222106-8gqy82kd"):
+        written(tmp_path / "wandb" / id / "files" / "output.log", _olmo_like(11.0))
+    written(tmp_path / "train.log", _olmo_like(9.0))
+    assert len(pb.read(tmp_path)) == 3
+
+
+def test_a_wandb_run_outside_a_wandb_directory_is_compared_with_what_is_next_to_it(tmp_path):
+    written(tmp_path / "outputs" / "logs" / "train.log", _olmo_like(11.0))
+    written(tmp_path / "run-20251226_222106-7gqy82kd" / "files" / "output.log", _olmo_like(11.0))
+    assert len(pb.read(tmp_path)) == 1

@@ -64,19 +64,25 @@ class Column:
 
 def build_axis(columns: Mapping[str, Column], row_count: int) -> Axis:
     """The axis of a table. Rows without a count take that of the row before."""
-    few = _in_rows(columns, row_count, _MIN_FEW_ROWS_FRAC)
-    for counting in (_in_rows(columns, row_count, _MIN_ROWS_FRAC), few):
+    lengths = {name: len(column.rows) for name, column in columns.items()}
+    few = _in_rows(lengths, row_count, _MIN_FEW_ROWS_FRAC)
+    for counting in (_in_rows(lengths, row_count, _MIN_ROWS_FRAC), few):
         if axis := _axis_of(counting, few, columns, row_count):
             return axis
     return Axis("row", (), np.arange(row_count, dtype=np.int64), Restarts.none(row_count), note=_ROWS)
 
 
-def _in_rows(columns: Mapping[str, Column], row_count: int, min_frac: float) -> list[str]:
+def step_candidates(lengths: Mapping[str, int], row_count: int) -> list[str]:
+    """The columns that may count the steps, best first, by their names and by how many numbers they have."""
+    return _most_frequent(step_columns(_in_rows(lengths, row_count, _MIN_ROWS_FRAC)), lengths)
+
+
+def _in_rows(lengths: Mapping[str, int], row_count: int, min_frac: float) -> list[str]:
     """The columns with a number in at least this share of the rows."""
     return [
         name
-        for name, column in columns.items()
-        if len(column.rows) >= min_frac * row_count and (len(column.rows) > 1 or row_count <= _FEW_ROWS)
+        for name, length in lengths.items()
+        if length >= min_frac * row_count and (length > 1 or row_count <= _FEW_ROWS)
     ]
 
 
@@ -86,7 +92,8 @@ def _axis_of(names: list[str], few: list[str], columns: Mapping[str, Column], ro
     Epochs that go with iterations may be in `few` rows: on a line of their own before them.
     """
     epochs = next((name for name in epoch_columns(few) if _counts(columns[name], row_count, whole=False)), None)
-    for name in _most_frequent(step_columns(names), columns):
+    lengths = {name: len(columns[name].rows) for name in names}
+    for name in _most_frequent(step_columns(names), lengths):
         if not _counts(columns[name], row_count, whole=True):
             continue
         if epochs is not None and (axis := _epochs_and_iterations(columns, epochs, name, row_count)):
@@ -100,10 +107,10 @@ def _axis_of(names: list[str], few: list[str], columns: Mapping[str, Column], ro
     return None
 
 
-def _most_frequent(names: list[str], columns: Mapping[str, Column]) -> list[str]:
+def _most_frequent(names: list[str], lengths: Mapping[str, int]) -> list[str]:
     """The columns without those that have far fewer numbers than another: a mention of a step is not the step."""
-    most = max((len(columns[name].rows) for name in names), default=0)
-    return [name for name in names if len(columns[name].rows) >= _MIN_OF_MOST_FRAC * most]
+    most = max((lengths[name] for name in names), default=0)
+    return [name for name in names if lengths[name] >= _MIN_OF_MOST_FRAC * most]
 
 
 def _steps(columns: Mapping[str, Column], name: str, row_count: int) -> Axis:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pulseboard.core.note import Note
 from pulseboard.core.plural import plural
 from pulseboard.kernel import lines as kernel
+from pulseboard.read.appending.growing_runs import Found, GrowingRuns
 from pulseboard.read.axis.build import Column
 from pulseboard.read.axis.names import is_counter
 from pulseboard.read.format import HEAD_BYTES, Candidate, RunData, reader
@@ -18,7 +20,7 @@ from pulseboard.read.parsing.growing import following
 from pulseboard.read.parsing.line_file import LineFile, threads_for
 from pulseboard.read.parsing.line_table import TIME, UTC, LinePlan, LineTable, Rows, Token
 from pulseboard.read.parsing.numbers import number
-from pulseboard.read.parsing.table_runs import TIME_NAMES, runs_of_table
+from pulseboard.read.parsing.table_runs import TIME_NAMES, runs_of_table, searched
 from pulseboard.read.parsing.text import decoded_lines
 
 _ACCURACY = r"acc(?:uracy)?(?![a-z])"
@@ -107,6 +109,7 @@ class CsvTable:
             threads=threads_for(path),
         )
         self._read_header(first)
+        self._runs = GrowingRuns(path, search=self._searched)
         self._file.feed(self._table)
         self._rows = self._current_rows()
 
@@ -135,8 +138,21 @@ class CsvTable:
         """The columns that hold numbers, in the order of the header."""
         if self._sections is not None:
             return self._sections.columns
-        found = self._rows.columns
+        return self._in_order(self._rows.columns())
+
+    def _in_order(self, found: Mapping[str, Column]) -> dict[str, Column]:
         return {name: found[name] for name in [*self._names, TIME, UTC] if name in found}
+
+    def _searched(self, columns: Mapping[str, Column], row_count: int) -> Found:
+        return Found(searched(self._in_order(columns), row_count))
+
+    def runs(self, *, config: Mapping[str, Any] | None = None, notes: Collection[Note] = ()) -> Iterator[RunData]:
+        """The runs in it, with a configuration and notes from elsewhere."""
+        notes = [*self.notes(), *notes]
+        if self._sections is None:
+            yield from self._runs.update(self._rows, notes=notes, config=config or {})
+        else:
+            yield from runs_of_table(self.columns(), self.row_count, path=self.path, notes=notes, config=config)
 
     def _read_header(self, line: str) -> None:
         try:
@@ -181,7 +197,7 @@ class CsvTable:
         if self._table.is_full:
             what = "Left out rows: they have numbers, texts and empty cells in too many different places."
             out.append(Note("damage", what, self.path))
-        numeric = self._rows.columns
+        numeric = self._rows.names
         for name in self._names:
             places = [(use, dict(plan.texts)) for use, plan in uses if plan.is_row and name in dict(plan.texts)]
             if places and name in numeric:  # a column of nothing but text is not damaged
@@ -218,17 +234,13 @@ def _distinct(names: list[str]) -> list[str]:
     return out
 
 
-def _runs_of(table: CsvTable) -> Iterator[RunData]:
-    yield from runs_of_table(table.columns(), table.row_count, path=table.path, notes=table.notes())
-
-
 @reader(
     id="csv",
     files=("*.csv", "*.tsv", "*.log", "*.txt"),
     recognizes=_is_training_csv,
     fallback=True,
-    follow=following(CsvTable, _runs_of),
+    follow=following(CsvTable, CsvTable.runs),
 )
 def read_csv(path: str) -> Iterator[RunData]:
     """Every column of numbers, except those of steps and times."""
-    yield from _runs_of(CsvTable(path))
+    yield from CsvTable(path).runs()

@@ -20,6 +20,7 @@ import numpy as np
 from pulseboard.core.note import Note
 from pulseboard.core.plural import plural
 from pulseboard.kernel import lines as kernel
+from pulseboard.read.appending.growing_runs import GrowingRuns
 from pulseboard.read.axis.build import Column
 from pulseboard.read.axis.names import is_counter
 from pulseboard.read.format import HEAD_BYTES, Candidate, RunData, reader
@@ -131,6 +132,7 @@ class JsonLines:
         self.path = path
         self._file = LineFile(path)
         self._table = LineTable(_classify, mode=kernel.JSON, threads=threads_for(path))
+        self._runs = GrowingRuns(path)
         self.read_on()
 
     def read_on(self) -> bool:
@@ -144,7 +146,7 @@ class JsonLines:
 
     def runs(self) -> Iterator[RunData]:
         """The runs in it."""
-        yield from runs_of_table(self._rows.columns, self._rows.row_count, path=self.path, notes=self._notes())
+        yield from self._runs.update(self._rows, notes=self._notes())
 
     def _notes(self) -> list[Note]:
         """What is wrong with the file."""

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pulseboard.read.format import Candidate, RunData, reader
 from pulseboard.read.formats.csv_table import CsvTable, header_of
 from pulseboard.read.parsing.growing import following
-from pulseboard.read.parsing.table_runs import runs_of_table
 from pulseboard.read.parsing.yaml_file import yaml_mapping
 
 
@@ -19,8 +18,7 @@ def _is_lightning_csv(candidate: Candidate) -> bool:
 
 def _runs_of(table: CsvTable) -> Iterator[RunData]:
     config, config_notes = yaml_mapping(os.path.join(os.path.dirname(table.path), "hparams.yaml"))
-    notes = [*table.notes(), *config_notes]
-    yield from runs_of_table(table.columns(), table.row_count, path=table.path, config=config, notes=notes)
+    yield from table.runs(config=config, notes=config_notes)
 
 
 @reader(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -18,8 +19,10 @@ from pulseboard.tbformat import kinds
 
 # Beyond this many runs near a log, only those in its own directory are compared with it.
 _MAX_NEAR = 200
-# W&B keeps all runs of a project in a directory of this name, next to what other loggers write.
+# W&B keeps all runs of a project in a directory of this name, next to what other loggers write, and each run in one of
+# its own: run-20251226_222106-7gqy82kd. There it also keeps what the program printed.
 _TRACKER_DIRECTORIES = frozenset({"wandb", ".wandb"})
+_TRACKED_RUN = re.compile(r"(?:offline-)?run-\d{8}_\d{6}-\w+|latest-run\S*")
 
 R = TypeVar("R", bound=Run)
 
@@ -112,23 +115,18 @@ class Joiner:
         return best[1]
 
     def _near(self, run: ParsedRun, near_logs: Mapping[str, list[ParsedRun]]) -> Iterator[Run]:
-        """The runs at and below the directory of a log; then, if they are few, those in sibling directories.
+        """The runs at and below the directory of a log, and if they are few, those in sibling directories.
 
-        The Hugging Face Trainer keeps checkpoints in `results/` and event files in `logs/`.
+        The Hugging Face Trainer keeps checkpoints in `results/` and event files in `logs/`. Of a log that W&B keeps,
+        those of the whole project.
         """
         directory = run.training_directory
-        above = os.path.dirname(directory)
-        if os.path.basename(above) in _TRACKER_DIRECTORIES:
-            above = os.path.dirname(above)
+        project = _project_of(directory)
+        places = [*([] if project is None else [project]), os.path.dirname(directory), directory]
         for runs in (self._event_file_runs, near_logs):
-            here = runs.get(directory, [])
-            around = runs.get(above, [])
-            if len(around) <= _MAX_NEAR:
-                yield from around
-            elif len(here) <= _MAX_NEAR:
-                yield from here
-            else:
-                yield from (one for one in here if place_of(one) == directory)
+            found = (runs.get(place, []) for place in places)
+            few = next((around for around in found if len(around) <= _MAX_NEAR), None)
+            yield from few if few is not None else (one for one in runs[directory] if place_of(one) == directory)
 
     def _agreement(self, one: ParsedRun, other: Run, compared: dict[tuple[_Key, _Key], _Compared]) -> Agreement:
         key = (_key(one), _key(other))
@@ -174,10 +172,27 @@ def _combined(agreements: list[Agreement]) -> Agreement:
 
 
 def _may_be_joined(one: ParsedRun, other: ParsedRun) -> bool:
-    """Not two runs of one file, and not the same kind of log of two directories, which is how copies look."""
+    """Not two runs of one file, and not the same kind of log of two directories, which is how copies look.
+
+    What W&B keeps of a program's output is the same kind of log as a file that the program wrote itself.
+    """
     if one.path == other.path:
         return False
-    return one.training_directory == other.training_directory or one.format != other.format
+    if one.training_directory == other.training_directory or one.format != other.format:
+        return True
+    return (_project_of(one.training_directory) is None) != (_project_of(other.training_directory) is None)
+
+
+def _project_of(directory: str) -> str | None:
+    """The directory in which a program was started that logged to W&B into this directory; None if it did not."""
+    for place in path_and_parents(directory):
+        above, name = os.path.split(place)
+        if not _TRACKED_RUN.fullmatch(name) and os.path.basename(above) not in _TRACKER_DIRECTORIES:
+            continue
+        while os.path.basename(above) in _TRACKER_DIRECTORIES:
+            above = os.path.dirname(above)
+        return above
+    return None
 
 
 def place_of(run: Run) -> str:

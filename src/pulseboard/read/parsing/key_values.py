@@ -29,6 +29,8 @@ _UNIT = re.compile(
     r"^ (?:secs?|seconds|s|ms|us|mins?|minutes|h|hours|days|it|its|images|imgs?|samples|tokens|steps|[kKMGT]i?B)"
     r"(?:/(?:s|sec|it|iter|step|batch))?(?=[,;]? +[A-Za-z])"
 )
+# 1.5 hours = 90
+_RESULT_IN_UNITS = re.compile(r"^\s?(?:hours?|minutes?|seconds?|days?|years?|k?m|miles?|meters?|k?g|dollars?)\s*=\s*$")
 # A name right before a number, with what joins them: `loss: `, `loss=`, `Loss `, `"loss": `, `mean loss is `.
 _NAMED = re.compile(
     r"""(?P<name>[^\W\d](?:[\w./@%()\-]|'s(?=[ ])|\[\w+\])*
@@ -100,6 +102,8 @@ _UNITS = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 _SHORT_NAMES = {"trl": "train_loss", "tel": "val_loss", "s": "step"}
 # Numbers that say where or who, not how well.
 _NOT_METRICS = frozenset("shape eta line rank gpu device pid seed port id version v_num world_size".split())
+# What a model was asked or answered: Final answer: 42
+_NOT_METRICS |= frozenset("answer question solution".split())
 
 
 def key_values(line: str, tokens: list[Token]) -> LinePlan | None:
@@ -261,6 +265,8 @@ class _Names:
             return ""  # an average in brackets, a fraction, a range
         if not first:
             before = _UNIT.sub("", before)
+        if not first and _RESULT_IN_UNITS.match(before):
+            return ""
         if re.search(r":\w+:$", before) or (re.search(r"[\[(][\w.]+:$", before) and token.after[:1] in ")],"):
             return ""  # module:function:58 or (module:58), where a message comes from
         if before.endswith(":") and _LEVEL_AFTER.match(token.after):
@@ -271,6 +277,8 @@ class _Names:
             found = _NAMED.search(before)
             if found is None:
                 return ""
+            if found["name"].endswith(".") and ">" in found["join"]:
+                return ""  # How many apples are left. -> 5
             signed = not found["join"].isspace() or bool(_FILLERS.search(found["name"]))
         raw = _ABBREVIATION.sub(r"\1 ", _FILLERS.sub("", found["name"])).rpartition(". ")[2].strip(" -_.")
         if counted := _COUNT_OF_SPLIT.fullmatch(raw):

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pulseboard.kernel import lines as kernel
+from pulseboard.read.appending.growing_array import GrowingArray
 from pulseboard.read.axis.build import Column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    Pieces = list[tuple[NDArray[np.int64], NDArray[np.float64]]]
 
 MAX_SHAPES = kernel.MAX_SHAPES
 # Chunks of at least this size are worth a second thread.
@@ -66,13 +69,35 @@ class PlanUse:
     first_line: int = 0  # from 1
 
 
-@dataclass(frozen=True, slots=True)
 class Rows:
-    """The state of a table."""
+    """The state of a table, with what its unfinished line would add. Valid until the table is fed again."""
 
-    columns: dict[str, Column]
-    row_count: int
-    uses: list[PlanUse]
+    def __init__(self, table: LineTable, last: LineTable | None, uses: list[PlanUse]) -> None:
+        self._table = table
+        self.last = {} if last is None else last.columns()
+        """The columns of the unfinished line."""
+        self.finished_count = table.row_count
+        self.row_count = table.row_count if last is None else last.row_count
+        self.uses = uses
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all columns."""
+        return self._table.names | self.last.keys()
+
+    def columns(self, *, finished: bool = False) -> dict[str, Column]:
+        """All columns; without the unfinished line if only `finished` lines are wanted."""
+        columns = self._table.columns()
+        if finished:
+            return columns
+        for name, column in self.last.items():
+            before = columns.get(name)
+            columns[name] = column if before is None else _with_last(before, column)
+        return columns
+
+    def new_columns(self) -> dict[str, Column]:
+        """What was fed to the table since columns were last taken, without the unfinished line."""
+        return self._table.new_columns()
 
 
 Classify = Callable[[str, list[Token]], LinePlan | None]
@@ -105,7 +130,9 @@ class LineTable:
         self._scanners = [self._new_scanner() for _ in range(threads)]
         self._lock = threading.Lock()
         self._ids: dict[int, int] = {}  # by the hash of a shape: the place of its plan in `uses`
-        self._pieces: dict[str, list[tuple[NDArray[np.int64], NDArray[np.float64]]]] = {}
+        self._pieces: dict[str, Pieces] = {}  # of whole columns
+        self._tails: dict[str, tuple[GrowingArray, GrowingArray]] = {}  # what `new_columns` has returned since
+        self._new: dict[str, Pieces] = {}  # and what it has not returned yet
 
     def feed(self, data: bytes, *, last: bool = False) -> int:
         """Take complete lines; returns the bytes used. With `last`, an unfinished line counts."""
@@ -204,46 +231,70 @@ class LineTable:
             return
         for (_, name, factor), place in zip(use.plan.columns, use.places, strict=True):
             values = numbers[:, place]
-            self._pieces.setdefault(name, []).append((rows, values.copy() if factor == 1.0 else values * factor))
+            self._new.setdefault(name, []).append((rows, values.copy() if factor == 1.0 else values * factor))
 
     @property
     def is_full(self) -> bool:
         """Whether lines of new shapes are left out: there are too many shapes."""
         return len(self._ids) >= MAX_SHAPES
 
+    @property
+    def names(self) -> set[str]:
+        """The names of all columns."""
+        return self._pieces.keys() | self._tails.keys() | self._new.keys()
+
     def columns(self) -> dict[str, Column]:
         """Every column, its numbers in the order of the rows. Of several in one row the last counts."""
-        out: dict[str, Column] = {}
-        joined: dict[tuple[int, ...], tuple[NDArray[np.int64], bool]] = {}  # columns of one shape share their rows
-        for name, pieces in self._pieces.items():
-            key = tuple(id(rows) for rows, _ in pieces)
-            if key not in joined:
-                rows = np.concatenate([rows for rows, _ in pieces]) if len(pieces) > 1 else pieces[0][0]
-                joined[key] = (rows, bool((rows[1:] > rows[:-1]).all()))
-            rows, is_sorted = joined[key]
-            values = np.concatenate([values for _, values in pieces]) if len(pieces) > 1 else pieces[0][1]
-            if not is_sorted:
-                order = np.argsort(rows, kind="stable")
-                rows, values = rows[order], values[order]
-                last = np.append(rows[1:] != rows[:-1], True)
-                rows, values = rows[last], values[last]
-            out[name] = Column(rows, values)
+        for name, (rows, values) in self._tails.items():
+            self._pieces.setdefault(name, []).append((rows.taken(), values.taken()))
+        for name, pieces in self._new.items():
+            self._pieces.setdefault(name, []).extend(pieces)
+        out = _joined(self._pieces)
         self._pieces = {name: [(column.rows, column.values)] for name, column in out.items()}
+        self._tails, self._new = {}, {}
+        return out
+
+    def new_columns(self) -> dict[str, Column]:
+        """The same of the lines that were fed since one of these two methods was called."""
+        out, self._new = _joined(self._new), {}
+        for name, column in out.items():
+            tail = self._tails.get(name)
+            if tail is None:
+                self._tails[name] = (GrowingArray(column.rows), GrowingArray(column.values))
+            else:
+                tail[0].append(column.rows)
+                tail[1].append(column.values)
         return out
 
     def rows(self, unfinished: bytes = b"") -> Rows:
         """The table, as it would be if `unfinished` were fed as its last line. The table itself stays as it is."""
         for i in range(len(self._scanners)):  # which keep their memory; the shapes are known
             self._scanners[i] = self._new_scanner()
-        columns = self.columns()
         if not unfinished:
-            return Rows(columns, self.row_count, self.uses)
+            return Rows(self, None, self.uses)
         line = _LastLine(self)
         line.feed(unfinished, last=True)
-        for name, column in line.columns().items():
-            before = columns.get(name)
-            columns[name] = column if before is None else _with_last(before, column)
-        return Rows(columns, line.row_count, line.all_uses())
+        return Rows(self, line, line.all_uses())
+
+
+def _joined(pieces_by_name: dict[str, Pieces]) -> dict[str, Column]:
+    """The pieces of each column as one, in the order of the rows. Of several numbers in one row the last counts."""
+    out: dict[str, Column] = {}
+    joined: dict[tuple[int, ...], tuple[NDArray[np.int64], bool]] = {}  # columns of one shape share their rows
+    for name, pieces in pieces_by_name.items():
+        key = tuple(id(rows) for rows, _ in pieces)
+        if key not in joined:
+            rows = np.concatenate([rows for rows, _ in pieces]) if len(pieces) > 1 else pieces[0][0]
+            joined[key] = (rows, bool((rows[1:] > rows[:-1]).all()))
+        rows, is_sorted = joined[key]
+        values = np.concatenate([values for _, values in pieces]) if len(pieces) > 1 else pieces[0][1]
+        if not is_sorted:
+            order = np.argsort(rows, kind="stable")
+            rows, values = rows[order], values[order]
+            last = np.append(rows[1:] != rows[:-1], True)
+            rows, values = rows[last], values[last]
+        out[name] = Column(rows, values)
+    return out
 
 
 class _LastLine(LineTable):

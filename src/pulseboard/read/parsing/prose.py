@@ -13,6 +13,11 @@ _ERROR = re.compile(r"^\W*(?:ERROR|CRITICAL|FATAL)\b|^[\d\s,.:\-T\[\]()|/]+\b(?:
 _SETTINGS = re.compile(r"[:=]\s*\{\s*['\"]\w")
 # **Final answer: 42** of a language model.
 _BOLD = re.compile(r"(?<![*\w])\*\*[^*\s][^*]*\*\*(?!\*)")
+# Total distance = 124 km + 372 km = 496 km, and speed = 14 km / 1.8 hours = 7.78 km/h
+_EQUATION = re.compile(
+    r"\d[\w %]*\s[+*×÷]\s[^=]*\d[^=]*=\s*\D?\s*\d|"
+    r"\d[\w %]*\s[-/]\s\D?\d[\d.,]*\s(?:h|hours?|min|minutes?|s|seconds?|days?|years?|k?m|miles?|k?g)\s=\s*\D?\s*\d"
+)
 
 
 def is_prose(line: str) -> bool:
@@ -23,4 +28,5 @@ def is_prose(line: str) -> bool:
         or bool(_ERROR.match(line))
         or bool(("{" in line or "%" in line) and (_FORMAT.search(line) or _SETTINGS.search(line)))
         or bool("**" in line and _BOLD.search(line))
+        or bool("=" in line and _EQUATION.search(line))
     )

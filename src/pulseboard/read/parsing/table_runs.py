@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,9 +28,21 @@ TIME_NAMES = ("_timestamp", "wall_time", "wall time", "timestamp", "time", "date
 
 # 16 and 158 years after 1970; durations and counters are hardly ever this large.
 _MIN_WALL_TIME, _MAX_WALL_TIME = 5e8, 5e9
-# In a table of this many rows, a number that occurs once is a setting.
-_MANY_ROWS = 200
+MANY_ROWS = 200
+"""In a table of this many rows, a number that occurs once is a setting."""
 _MAX_PARTS_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A table in which the steps, the wall times and the metrics were found."""
+
+    columns: Mapping[str, Column]
+    row_count: int
+    axis: Axis
+    metrics: dict[str, Column]
+    time_name: str | None  # the column of numbers that holds the wall times, if there is one
+    wall_times: NDArray[np.float64]  # one per row
 
 
 def runs_of_table(
@@ -48,6 +61,14 @@ def runs_of_table(
     `axis` is given if the format defines its steps. `leave_out` names columns that are not metrics. `how` says how the
     table was read, for formats that are guessed.
     """
+    table = searched(columns, row_count, axis=axis, leave_out=leave_out)
+    yield from runs_in(table, path=path, notes=notes, config=config, how=how)
+
+
+def searched(
+    columns: Mapping[str, Column], row_count: int, *, axis: Axis | None = None, leave_out: Collection[str] = ()
+) -> Searched:
+    """The table with its steps, wall times and metrics. The arguments are those of `runs_of_table`."""
     numbers = {name: column for name, column in columns.items() if name not in (TIME, UTC)}
     axis = build_axis(numbers, row_count) if axis is None else axis
     time_name, wall_times = _wall_times(columns, row_count)
@@ -57,13 +78,26 @@ def runs_of_table(
         for name, column in numbers.items()
         if name not in skipped
         and not (name.endswith(TOTAL) and is_counter(name))
-        and not (row_count > _MANY_ROWS and len(column.rows) == 1)
+        and not (row_count > MANY_ROWS and len(column.rows) == 1)
     }
+    return Searched(columns, row_count, axis, metrics, time_name, wall_times)
+
+
+def runs_in(
+    table: Searched,
+    *,
+    path: str,
+    notes: Collection[Note] = (),
+    config: Mapping[str, Any] | None = None,
+    how: str = "",
+) -> Iterator[RunData]:
+    """The runs in a table that was searched. The arguments are those of `runs_of_table`."""
+    axis, wall_times = table.axis, table.wall_times
     info = axis.info._replace(note=" ".join(filter(None, [how, axis.note])))
     restarts, part_count = axis.restarts, axis.restarts.part_count
     for part in range(part_count):
         chosen = None if part_count == 1 else restarts.parts == part
-        series = dict(_series(metrics, axis, wall_times, chosen))
+        series = dict(_series(table.metrics, axis, wall_times, chosen))
         resumed = [row for row in restarts.resumed_at if restarts.parts[row] == part]
         yield RunData(
             series,
@@ -113,12 +147,10 @@ def _wall_times(columns: Mapping[str, Column], row_count: int) -> tuple[str | No
     by_lower_case = {name.lower().strip(): name for name in columns}
     for name in (by_lower_case[name] for name in TIME_NAMES if name in by_lower_case):
         column = columns[name]
-        secs = column.values
-        if not len(secs) or not secs[0] > _MIN_WALL_TIME:
+        if not len(column.values) or not column.values[0] > _MIN_WALL_TIME:
             continue
-        if np.median(secs) > 1e3 * _MIN_WALL_TIME:  # milliseconds
-            secs = secs / 1e3
-        if ((secs > _MIN_WALL_TIME) & (secs < _MAX_WALL_TIME)).all():
+        secs = as_secs(column.values, like=float(np.median(column.values)))
+        if secs is not None:
             wall_times[column.rows] = secs
             return name, wall_times
     if TIME in columns:
@@ -126,6 +158,12 @@ def _wall_times(columns: Mapping[str, Column], row_count: int) -> tuple[str | No
     if UTC in columns:
         wall_times[columns[UTC].rows] = columns[UTC].values
     return None, wall_times
+
+
+def as_secs(values: NDArray[np.float64], *, like: float) -> NDArray[np.float64] | None:
+    """Wall times from numbers, which are milliseconds if one `like` them is; None if they are something else."""
+    secs = values / 1e3 if like > 1e3 * _MIN_WALL_TIME else values
+    return secs if ((secs > _MIN_WALL_TIME) & (secs < _MAX_WALL_TIME)).all() else None
 
 
 def from_local(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -27,7 +27,8 @@ METRIC_NAME = re.compile(
 )
 """Matches the names of things that a training measures."""
 
-_IN_LINE_FRAC = 0.5
+IN_LINE_FRAC = 0.5
+"""If at least this share of the metrics is on lines with a count, metrics are expected there."""
 # A metric of unknown name comes after at least this share of the counts.
 _MIN_AFTER_FRAC = 0.3
 # If other metrics are on the lines of the counts, one on lines of its own comes after nearly all of them.
@@ -37,14 +38,15 @@ _MIN_CONSTANT = 3
 _MAX_FALLS_FRAC = 0.15
 # Settings are printed once, or again when a training is resumed.
 _MAX_SETTING_FRAC, _MAX_SETTING_TIMES = 0.01, 3
-# In a log of this many counts, a number that occurs once, at its beginning, is a setting unless named like a metric.
-_MIN_ROWS_OF_SETTING = 10
+MIN_ROWS_OF_SETTING = 10
+"""In a log of this many counts, a number that occurs once before the last is a setting, unless named like a metric."""
 # Enough values for a metric, even if all come after one count.
 _MANY_VALUES = 8
 # A line of metrics of unknown names is a report if it has this many of them, and recurs this often.
 _MIN_REPORT_WIDTH, _MIN_REPORTS = 3, 5
 _MOST, _MOST_REGULAR = 0.9, 0.7
-_BEST = re.compile(r"best(?![a-z])", re.IGNORECASE)
+BEST = re.compile(r"best(?![a-z])", re.IGNORECASE)
+"""Matches the names of the best values so far."""
 _RESULT = re.compile(r"(?<![a-z])(?:best|final)(?![a-z])", re.IGNORECASE)
 _EVALUATION = re.compile(r"(?:best|val|valid|validation|test|eval)(?![a-z])", re.IGNORECASE)
 _SETTING = re.compile(r"[A-Z][A-Z\d]*(?:_[A-Z\d]+)+")  # FOCAL_LOSS_ALPHA
@@ -57,7 +59,7 @@ def metrics_and_counts(columns: Mapping[str, Column], row_count: int) -> tuple[d
     """
     columns, row_count = with_steps_of_bars(columns, row_count)
     kept = _kept(columns, row_count)
-    used = _marked({name: column for name, column in kept.items() if name not in (TIME, UTC)}, row_count)
+    used = marked({name: column for name, column in kept.items() if name not in (TIME, UTC)}, row_count)
     place = np.cumsum(used) - 1
     return {
         name: Column(place[column.rows[mask]], column.values[mask])
@@ -73,14 +75,14 @@ def _kept(columns: Mapping[str, Column], row_count: int) -> dict[str, Column]:
     metrics = {name: column for name, column in columns.items() if not is_counter(name) and name not in (TIME, UTC)}
     if not counters:
         kept = {name: column for name, column in columns.items() if name in (TIME, UTC) or len(column.rows) > 1}
-        return {name: column for name, column in kept.items() if not _is_constant(name, column)}
+        return {name: column for name, column in kept.items() if not is_constant(name, column)}
     marks = _Marks(counters, metrics, row_count)
     most = max(len(column.rows) for column in counters.values())
-    if most >= _MIN_ROWS_OF_SETTING:  # a count that occurs once says how many there will be
+    if most >= MIN_ROWS_OF_SETTING:  # a count that occurs once says how many there will be
         counters = {name: column for name, column in counters.items() if len(column.rows) > 1}
     counts = {name: _counter(name, columns[name], marks) for name in columns if name.removesuffix(TOTAL) in counters}
     often = {name: column for name, column in counts.items() if len(column.rows) > 1}
-    lines = _Lines(_marked(often or counts, row_count), metrics)
+    lines = _Lines(marked(often or counts, row_count), metrics)
     out: dict[str, Column] = {}
     for name, column in columns.items():
         if name in metrics:
@@ -104,10 +106,10 @@ class _Marks:
     """Which rows have counts and metrics, before any of them is left out."""
 
     def __init__(self, counters: Mapping[str, Column], metrics: Mapping[str, Column], row_count: int) -> None:
-        counted, self.measured = _marked(counters, row_count), _marked(metrics, row_count)
-        known = _marked({name: column for name, column in metrics.items() if METRIC_NAME.search(name)}, row_count)
+        counted, self.measured = marked(counters, row_count), marked(metrics, row_count)
+        known = marked({name: column for name, column in metrics.items() if METRIC_NAME.search(name)}, row_count)
         self.known = known if known.any() else self.measured
-        self.in_line = bool((counted & self.known).sum() >= _IN_LINE_FRAC * self.known.sum())
+        self.in_line = bool((counted & self.known).sum() >= IN_LINE_FRAC * self.known.sum())
         """Whether most metrics share their line with a count."""
         widths = np.zeros(row_count, np.int32)
         for column in metrics.values():
@@ -121,7 +123,7 @@ def _counter(name: str, column: Column, marks: _Marks) -> Column:
     """What is left of a count: on the lines of metrics, or on lines of its own before them."""
     on_known = _chosen(column, marks.known[column.rows])
     on_metrics = (marks.known if marks.in_line else marks.measured)[column.rows]
-    if on_metrics.sum() >= _IN_LINE_FRAC * min(len(column.rows), max(1, int(marks.known.sum()))):
+    if on_metrics.sum() >= IN_LINE_FRAC * min(len(column.rows), max(1, int(marks.known.sum()))):
         column = _without_strays(_chosen(column, (marks.measured | marks.headers)[column.rows]), on_known)
     elif marks.in_line and not len(on_known.rows) and len(np.unique(column.values)) == 1:
         return _NOTHING  # "1 epoch is 500 iterations" in a comment
@@ -138,7 +140,7 @@ def _rises(column: Column) -> bool:
 
 def _without_strays(column: Column, known: Column) -> Column:
     """A count without those on other lines that do not fit between the counts on the lines of known metrics."""
-    if len(known.rows) < max(2, _IN_LINE_FRAC * len(column.rows)):
+    if len(known.rows) < max(2, IN_LINE_FRAC * len(column.rows)):
         return column
     after = np.searchsorted(known.rows, column.rows)
     before = np.searchsorted(known.rows, column.rows, side="right") - 1
@@ -166,14 +168,14 @@ class _Lines:
     def metric(self, name: str, column: Column, *, in_line: bool) -> Column:
         """What is left of a metric. A value on a line without a count belongs to the count before it, if values of its
         name usually come that way, and after several counts. Settings and layers are printed at once."""
-        if not len(column.rows) or _is_constant(name, column):
+        if not len(column.rows) or is_constant(name, column):
             return _NOTHING
         is_known = bool(METRIC_NAME.search(name))
-        is_first = len(column.rows) == 1 and self._intervals[column.rows[0]] <= _MAX_SETTING_TIMES
-        if is_first and self._intervals[-1] >= _MIN_ROWS_OF_SETTING and not is_known:
+        is_single = len(column.rows) == 1 and self._intervals[column.rows[0]] < self._intervals[-1]
+        if is_single and self._intervals[-1] >= MIN_ROWS_OF_SETTING and not is_known:
             return _NOTHING
         own = self._counted[column.rows]
-        if own.mean() >= _IN_LINE_FRAC:
+        if own.mean() >= IN_LINE_FRAC:
             return _chosen(column, own)
         column = _chosen(column, self._intervals[column.rows] > 0)
         after, counts = self._after(column), self._intervals[-1]
@@ -192,8 +194,8 @@ class _Lines:
 
     def company(self, column: Column, kept: Mapping[str, Column]) -> Column | None:
         """A metric of unknown name on the lines of metrics that are kept: `Test: loss: 1.2, Rv: 0.9, Lv: 0.8`."""
-        rows = _marked({name: one for name, one in kept.items() if METRIC_NAME.search(name)}, len(self._counted))
-        if not len(column.rows) or rows[column.rows].mean() < _IN_LINE_FRAC or _is_constant("", column):
+        rows = marked({name: one for name, one in kept.items() if METRIC_NAME.search(name)}, len(self._counted))
+        if not len(column.rows) or rows[column.rows].mean() < IN_LINE_FRAC or is_constant("", column):
             return None
         column = _chosen(column, rows[column.rows])
         return column if self._after(column) >= 2 else None
@@ -222,7 +224,7 @@ class _Lines:
         usual = int(np.bincount(counts).argmax())
         differ = usual == 1 or len(np.unique(column.values)) > usual
         is_usual = counts == usual
-        most = is_usual.mean() >= _IN_LINE_FRAC and counts[is_usual].sum() >= _MOST_REGULAR * counts.sum()
+        most = is_usual.mean() >= IN_LINE_FRAC and counts[is_usual].sum() >= _MOST_REGULAR * counts.sum()
         return differ and bool(most)
 
     def _is_report(self, column: Column) -> bool:
@@ -244,7 +246,7 @@ def _has(column: Column, row: int) -> bool:
 
 def _without_placeholders(name: str, column: Column) -> Column:
     """A best value without those from before the first evaluation, which are infinite."""
-    return _chosen(column, np.isfinite(column.values)) if _BEST.match(name) else column
+    return _chosen(column, np.isfinite(column.values)) if BEST.match(name) else column
 
 
 def _falls_often(column: Column) -> bool:
@@ -252,7 +254,7 @@ def _falls_often(column: Column) -> bool:
     return bool((changes < 0).sum() > max(2, _MAX_FALLS_FRAC * len(changes)))
 
 
-def _is_constant(name: str, column: Column) -> bool:
+def is_constant(name: str, column: Column) -> bool:
     """Whether a column repeats one whole number: the line of a program, the size of a batch."""
     values = column.values
     return (
@@ -265,7 +267,8 @@ def _is_constant(name: str, column: Column) -> bool:
     )
 
 
-def _marked(columns: Mapping[str, Column], row_count: int) -> NDArray[np.bool_]:
+def marked(columns: Mapping[str, Column], row_count: int) -> NDArray[np.bool_]:
+    """Which rows have a number in one of the columns."""
     marks = np.zeros(row_count, np.bool_)
     for column in columns.values():
         marks[column.rows] = True

@@ -56,7 +56,7 @@ class NumberFile:
         if self._file.has_unfinished_line:
             notes.append(Note("info", "The last line has no line break and was left out.", self.path))
         rows = self._table.rows()
-        found, row_count = rows.columns, rows.row_count
+        found, row_count = rows.columns(), rows.row_count
         stem = os.path.splitext(os.path.basename(self.path))[0]
         columns: dict[str, Column] = {}
         names = sorted(found, key=int)

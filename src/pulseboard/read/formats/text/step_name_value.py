@@ -43,7 +43,7 @@ class NamedValues:
     def runs(self) -> Iterator[RunData]:
         """The runs in it."""
         rows = self._table.rows()
-        yield from runs_of_table(rows.columns, rows.row_count, path=self.path)
+        yield from runs_of_table(rows.columns(), rows.row_count, path=self.path)
 
 
 @reader(

@@ -14,16 +14,19 @@ Epoch: [3][40/1251]  Time 0.5 (0.6)  Loss 6.9 (7.0)                       PyTorc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pulseboard.core.note import Note
+from pulseboard.read.appending.growing_runs import Found, GrowingRuns
+from pulseboard.read.appending.text_rules import TextRules
+from pulseboard.read.axis.build import Column
 from pulseboard.read.format import Candidate, RunData, reader
 from pulseboard.read.parsing.copypaste import NamedRows
 from pulseboard.read.parsing.growing import following
 from pulseboard.read.parsing.key_values import key_values
 from pulseboard.read.parsing.line_file import LineFile, threads_for
 from pulseboard.read.parsing.line_table import LineTable
-from pulseboard.read.parsing.table_runs import runs_of_table
+from pulseboard.read.parsing.table_runs import searched
 from pulseboard.read.parsing.text import encoding_of
 from pulseboard.read.parsing.text_table import looks_like_training, metrics_and_counts
 
@@ -51,6 +54,7 @@ class TextLog:
         self._file = LineFile(path)
         self._table = LineTable(key_values, threads=threads_for(path))
         self._named = NamedRows(self._table)
+        self._runs = GrowingRuns(path, search=_searched, how=_HOW)
         self.read_on()
 
     def read_on(self) -> bool:
@@ -64,10 +68,14 @@ class TextLog:
             unfinished = self._file.rest.rstrip(_NUMBER_BYTES)
             what = "The last line has no line break: a number at its end was left out."
             notes.append(Note("info", what, self.path))
-        rows = self._table.rows(unfinished)
-        columns, row_count = metrics_and_counts(rows.columns, rows.row_count)
-        within_epochs = [name for name in columns if name in _WITHIN_EPOCHS]
-        yield from runs_of_table(columns, row_count, path=self.path, notes=notes, leave_out=within_epochs, how=_HOW)
+        yield from self._runs.update(self._table.rows(unfinished), notes=notes)
+
+
+def _searched(columns: Mapping[str, Column], row_count: int) -> Found:
+    kept, kept_count = metrics_and_counts(columns, row_count)
+    within_epochs = [name for name in kept if name in _WITHIN_EPOCHS]
+    table = searched(kept, kept_count, leave_out=within_epochs)
+    return Found(table, lambda: TextRules.of(columns, row_count, table))
 
 
 @reader(
