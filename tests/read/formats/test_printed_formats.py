@@ -151,6 +151,27 @@ def test_detectron2_appends_trainings_to_one_file(tmp_path):
         assert points(run, "total_loss") == [(i, first - i / 64) for i in (19, 39, 59)]
 
 
+def test_detectron2_prints_its_losses_and_names_its_results_on_the_line_before(tmp_path):
+    """As CommonMetricPrinter and print_csv_format write them, below the prefix of its logger."""
+    text = ""
+    for i in (19, 39, 59, 79):
+        text += (
+            f"[01/01 00:00:{i // 2:02d} d2.utils.events]:  eta: 0:01:30  iter: {i}  total_loss: {4.5 - i / 64:.4g}  "
+            f"loss_cls: {1.25:.4g}  loss_box_reg: {0.5:.4g}    time: {0.512:.4f}  last_time: {0.5:.4f}  "
+            f"data_time: {0.01:.4f}  last_data_time: {0.01:.4f}   lr: {i / 4000:.5g}  max_mem: {2500:.0f}M\n"
+        )
+        if i in (39, 79):
+            prefix = "[01/01 00:00:30 d2.evaluation.testing]: copypaste: "
+            text += f"{prefix}Task: bbox\n{prefix}AP,AP50\n{prefix}{i / 8:.4f},{i / 4:.4f}\n"
+    run = only_run(written(tmp_path / "output" / "log.txt", text))
+    assert points(run, "total_loss") == [(i, float(f"{4.5 - i / 64:.4g}")) for i in (19, 39, 59, 79)]
+    assert points(run, "lr") == [(i, float(f"{i / 4000:.5g}")) for i in (19, 39, 59, 79)]
+    assert found(run, "bbox/AP", "bbox/AP50") == {
+        "bbox/AP": [(39, 4.875), (79, 9.875)],
+        "bbox/AP50": [(39, 9.75), (79, 19.75)],
+    }
+
+
 # ---- as found in published logs
 
 

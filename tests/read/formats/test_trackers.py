@@ -287,3 +287,17 @@ def test_the_parts_of_a_neptune_run_are_one_run_with_its_configuration(tmp_path)
     (directory / "part_1.parquet").write_bytes((directory / "part_1.parquet").read_bytes()[:-20])
     run = only_run(tmp_path)
     assert (points(run, "train/loss"), levels(run)) == ([(0, 2.5)], ["damage"])
+
+
+def test_the_parts_of_neptune_runs_in_one_directory_belong_to_their_runs(tmp_path):
+    """As neptune-exporter's ParquetWriter names them; it is not on PyPI, so its source was followed."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    directory = tmp_path / "org_project"
+    directory.mkdir()
+    for run, first in (("A-1_5f3", 2.5), ("A-12_9c1", 7.5)):
+        for part in range(11):  # the tenth comes after the ninth
+            table = neptune_table([neptune_point(run, part, first - part / 8)])
+            parquet.write_table(table, directory / f"{run}_part_{part}.parquet", compression="snappy")
+    runs = runs_of_other_formats(tmp_path)
+    assert sorted(runs) == ["org_project/A-12_9c1_part_0.parquet", "org_project/A-1_5f3_part_0.parquet"]
+    assert points(runs["org_project/A-1_5f3_part_0.parquet"], "train/loss") == [(i, 2.5 - i / 8) for i in range(11)]

@@ -1,6 +1,7 @@
 """Neptune's export: Parquet files with one row per point or attribute. Needs pyarrow.
 
-neptune-exporter writes `<project>/<run>/part_0.parquet`, `part_1.parquet`, …: the parts of one run.
+neptune-exporter writes `<project>/<run>_part_0.parquet`, `<run>_part_1.parquet`, …: the parts of one run. Earlier
+versions wrote `<project>/<run>/part_0.parquet`.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ from pulseboard.read.parsing.series_builder import SeriesBuilder
 _NEEDED = ("attribute_path", "step", "float_value")
 _RUN_NAMES = ("run_id", "sys/id", "run")
 _VALUES = ("float_value", "int_value", "string_value", "bool_value")
-_PART = re.compile(r"part_(\d{1,9})\.parquet")
+_PART = re.compile(r"(?P<run>.+_)?part_(?P<number>\d{1,9})\.parquet")
 _FIRST_PART = "part_0.parquet"
 
 
 def _is_neptune(candidate: Candidate) -> bool:
     directory, name = os.path.split(candidate.path)
-    if _PART.fullmatch(name) and name != _FIRST_PART and os.path.exists(os.path.join(directory, _FIRST_PART)):
-        return False  # read with the first part
+    if found := _PART.fullmatch(name):
+        first = (found["run"] or "") + _FIRST_PART
+        if name != first and os.path.exists(os.path.join(directory, first)):
+            return False  # read with the first part
     return candidate.head.startswith(b"PAR1") and all(
         name in _tail(candidate.path) for name in map(str.encode, _NEEDED)
     )
@@ -43,8 +46,8 @@ def _tail(path: str) -> bytes:
 
 @reader(id="neptune-parquet", files=("*.parquet",), recognizes=_is_neptune)
 def read_table(path: str) -> Iterator[RunData]:
-    """Every run in a table that someone put together."""
-    yield from _runs_in(path, [path])
+    """Every run in a table that someone put together, or one run from the first of its parts and the others."""
+    yield from _runs_in(path, _parts_of(path))
 
 
 def _is_first_part(candidate: Candidate) -> bool:
@@ -54,9 +57,18 @@ def _is_first_part(candidate: Candidate) -> bool:
 @reader(id="neptune-export", files=(_FIRST_PART,), recognizes=_is_first_part, named_after_directory=True)
 def read_parts(path: str) -> Iterator[RunData]:
     """One run, from this file and the other parts next to it."""
-    directory = os.path.dirname(path)
-    numbers = [int(found[1]) for one in os.listdir(directory) if (found := _PART.fullmatch(one))]
-    yield from _runs_in(path, [os.path.join(directory, f"part_{number}.parquet") for number in sorted(numbers)])
+    yield from _runs_in(path, _parts_of(path))
+
+
+def _parts_of(path: str) -> list[str]:
+    """A file and the parts of its run that follow it."""
+    directory, name = os.path.split(path)
+    first = _PART.fullmatch(name)
+    if first is None or not name.endswith(_FIRST_PART):
+        return [path]
+    found = (_PART.fullmatch(one) for one in os.listdir(directory))
+    numbers = [int(one["number"]) for one in found if one is not None and one["run"] == first["run"]]
+    return [os.path.join(directory, f"{first['run'] or ''}part_{number}.parquet") for number in sorted(numbers)]
 
 
 def _runs_in(path: str, parts: list[str]) -> Iterator[RunData]:
