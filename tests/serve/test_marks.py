@@ -5,6 +5,8 @@ import multiprocessing
 
 import pytest
 from log_directories import write_run
+from other_formats import written
+from servers import wait_for
 
 from pulseboard.serve.marks import MarksFile, MarksNotSaved
 
@@ -89,7 +91,7 @@ def test_a_damaged_file_is_renamed_and_never_overwritten(tmp_path, damage):
     path = tmp_path / "marks.json"
     path.write_bytes(damage)
     file = MarksFile(path)
-    assert file.of("/logs/a") is None
+    assert file.all() == {}
     file.set({"/logs/a": {"pinned": True}})
     assert json.loads(path.read_text())["marks"] == {"/logs/a": {"pinned": True}}
     assert (tmp_path / "marks.damaged.json").read_bytes() == damage
@@ -99,3 +101,38 @@ def test_a_directory_that_cannot_be_written_to_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(MarksNotSaved, match="Cannot save"):
         MarksFile(tmp_path / "file" / "marks.json").set({"/a": {"pinned": True}})
+
+
+def test_logs_in_one_directory_and_trainings_in_one_file_have_marks_of_their_own(serve, tmp_path):
+    logs = tmp_path / "logs"
+    for name, first in (("a", 2.0), ("b", 9.0)):
+        rows = "".join(f"{step},{first - step / 8}\n" for _ in range(2) for step in range(6))
+        written(logs / f"{name}.csv", "step,loss\n" + rows)
+    for at, level in ((1e9, 1.0), (2e9, 5.0)):  # started twice in one directory
+        write_run(
+            logs / "events", *((step, level / (step + 1)) for step in range(6)), wall_time=at,
+            name=f"events.out.tfevents.{at:.0f}.host",
+        )  # fmt: skip
+    server = serve(logs)
+    names = {"a.csv", "a.csv/part 2", "b.csv", "b.csv/part 2", "events", "events/part 2"}
+    assert {run["name"] for run in server.api("runs").json["runs"]} == names
+    marked = {"a.csv/part 2": {"name": "second"}, "b.csv": {"pinned": True}, "events/part 2": {"note": "again"}}
+    assert put(server, **marked).status == 200
+    assert server.api("marks").json["marks"] == marked
+    assert {run["name"]: run["marks"] for run in server.api("runs").json["runs"] if run["marks"]} == marked
+
+
+def test_a_training_keeps_its_marks_when_it_saves_another_checkpoint(serve, tmp_path):
+    def save(step):
+        history = [{"step": s, "loss": 3.0 / s} for s in range(1, step + 1)]
+        written(
+            tmp_path / "logs" / "out" / f"checkpoint-{step}" / "trainer_state.json",
+            json.dumps({"log_history": history}),
+        )
+
+    save(5)
+    server = serve(tmp_path / "logs")
+    assert put(server, out={"pinned": True}).status == 200
+    save(8)
+    wait_for(lambda: server.api("runs").json["runs"][0]["last_step"] == 8)
+    assert server.api("marks").json["marks"] == {"out": {"pinned": True}}

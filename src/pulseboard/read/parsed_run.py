@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pulseboard.core.axes import Step, Tag, WallTime
 from pulseboard.core.config import flatten
 from pulseboard.core.errors import TagNotFound
+from pulseboard.core.locations import location_of
 from pulseboard.core.note import Note
 from pulseboard.core.series import Series
 from pulseboard.read.axis.info import AxisInfo
@@ -42,6 +43,7 @@ class ParsedRun(Run):
         self.directory = path if os.path.isdir(path) else os.path.dirname(path)
         self.training_directory = named_path if os.path.isdir(named_path) else os.path.dirname(named_path)
         """The directory of the whole training: for a log in a checkpoint, the one above the checkpoints."""
+        self._named_path = named_path
         self.ranks = {0: self}
         self._series = data.series
         self._config = data.config
@@ -93,6 +95,11 @@ class ParsedRun(Run):
     def axis(self) -> AxisInfo:
         """How its steps were found."""
         return super().axis if self._axis is None else self._axis
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Its file, or what it is named after, and which of several runs in the file it is."""
+        return location_of(self._named_path), self.name_in_file
 
     # ---- configuration
 

@@ -164,6 +164,11 @@ class Run(Table, ABC):
         return location_of(self.directory)
 
     @property
+    def identity(self) -> tuple[str, str]:
+        """The location of its log, and which of several runs there it is; empty for the first or only one."""
+        return self.location, ""
+
+    @property
     @abstractmethod
     def points(self) -> int:
         """The number of scalar points, orphaned ones included."""

@@ -1,6 +1,6 @@
 """Marks that users give runs (names, colors, notes, pins), kept in the user's data directory.
 
-One JSON file for all log directories, keyed by the absolute directory or URL of each run, so a run has the same marks
+One JSON file for all log directories, keyed by the absolute path or URL of each run's log, so a run has the same marks
 from whichever log directory it is served. The file is replaced as a whole under a lock, so that two servers do not
 lose each other's changes.
 """
@@ -55,26 +55,22 @@ class MarksFile:
         self._version: tuple[int, int] | None = None
         self._marks: dict[str, Marks] = {}
 
-    def of(self, directory: str) -> Marks | None:
-        """The marks of the run in a directory."""
-        return self.all().get(key_of(directory))
-
     def all(self) -> Mapping[str, Marks]:
-        """Marks by `key_of` the run's directory."""
+        """Marks by `key_of` the run."""
         # Checked every time, because another server may have changed the file; it takes a microsecond.
         with self._lock:
             return self._read()
 
     def set(self, marks: Mapping[str, Marks | None]) -> None:
-        """Give each directory exactly these marks; None removes them."""
+        """Give each run, by its key, exactly these marks; None removes them."""
         with self._lock, self._locked_file():
             all_marks = dict(self._read())
-            for directory, given in marks.items():
+            for key, given in marks.items():
                 kept = {name: value for name, value in (given or {}).items() if value not in (None, False, [], "")}
                 if kept:
-                    all_marks[key_of(directory)] = kept
+                    all_marks[key] = kept
                 else:
-                    all_marks.pop(key_of(directory), None)
+                    all_marks.pop(key, None)
             self._write(all_marks)
 
     # ---- the file
@@ -130,9 +126,13 @@ class MarksFile:
 
 
 @lru_cache(maxsize=1 << 16)
-def key_of(directory: str) -> str:
-    """The key of a run's marks: its URL or real path. Cached, because resolving a path is slow."""
-    return directory if is_url(directory) else os.path.realpath(directory)
+def key_of(location: str, part: str = "") -> str:
+    """The key of a run's marks: its URL or real path, and which of several runs there it is.
+
+    Cached, because resolving a path is slow.
+    """
+    place = location if is_url(location) else os.path.realpath(location)
+    return f"{place}#{part}" if part else place
 
 
 def _read_file(path: Path) -> dict[str, Marks]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from other_formats import check_soundness, levels, only_run, points, runs_of_other_formats, written
 
+import pulseboard as pb
 from pulseboard.kernel import lines as kernel
 from pulseboard.read.parsing import record_log
 from pulseboard.read.parsing.yaml_file import yaml_mapping
@@ -66,6 +67,14 @@ def test_a_binary_file_with_the_name_of_a_log_is_not_a_run(tmp_path, name):
     written(tmp_path / name, b"\x89PNG\r\n\x1a\n" + random.Random(0).randbytes(50_000))
     written(tmp_path / "good" / "log.csv", "step,loss\n0,2.5\n1,1.5\n")
     assert list(runs_of_other_formats(tmp_path)) == ["good/log.csv"]
+    notes = [(note.level, note.path) for note in pb.read(tmp_path).notes()]
+    assert notes == ([("unreadable", str(tmp_path / name))] if name.endswith(("csv", "tsv")) else [])
+
+
+def test_a_table_that_is_only_zeros_yet_is_not_noted(tmp_path):
+    written(tmp_path / "log.csv", bytes(1000))
+    written(tmp_path / "good" / "log.csv", "step,loss\n0,2.5\n1,1.5\n")
+    assert pb.read(tmp_path).notes() == []
 
 
 MEMORY = """

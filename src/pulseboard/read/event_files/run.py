@@ -41,6 +41,7 @@ class EventFileRun(Run):
         self.ranks = {0: self}
         self._whole = whole
         self._part: Note | None = None
+        self._part_number = 1
         self._index: dict[Tag, TagInfo] = {}
         self._index_version: object = None
         self._undecodable: dict[tuple[str, int], Note] = {}
@@ -277,12 +278,18 @@ class EventFileRun(Run):
         """Its files and those of other ranks."""
         return [file for rank in self.ranks.values() for file in rank.files]
 
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Its directory, and which of several trainings in it this is."""
+        return self.location, f"part {self._part_number}" if self._part_number > 1 else ""
+
     def set_part(self, files: list[EventFile], *, number: int, count: int) -> None:
         """Become one of several trainings in a directory, with these of the files of `whole`."""
         self.files = files
         self.last_active = self._last_active()
         what = f"Training {number} of {count} that were logged to this directory. TensorBoard shows them as one run."
         self._part = Note("info", what, self.directory)
+        self._part_number = number
 
     def update_after_load(self) -> None:
         """Bring the run up to date after files were added, removed or loaded.

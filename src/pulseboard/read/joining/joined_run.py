@@ -122,6 +122,11 @@ class JoinedRun(Run):
         """The log that has precedence."""
         return self._main
 
+    @property
+    def identity(self) -> tuple[str, str]:
+        """That of the main log."""
+        return self._main.identity
+
     def logs(self) -> list[Run]:
         """Its logs, the main one first."""
         return [self._main, *(run for run, _ in self.others)]

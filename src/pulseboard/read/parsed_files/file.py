@@ -6,9 +6,12 @@ from pulseboard.core.note import Note
 from pulseboard.read.discovery.scan import FoundFile
 from pulseboard.read.format import HEAD_BYTES, Candidate, Follower, Reader, RunData, reader_for
 from pulseboard.read.parsed_run import ParsedRun
+from pulseboard.read.parsing.text import is_binary
 
 # Of a smaller file the reader is found again whenever it grows: its first lines may not be typical.
 _MIN_RECOGNIZED_BYTES = 64 << 10
+# Nothing but text has these names, while a .log or .txt may hold anything.
+_TABLES = (".csv", ".tsv")
 
 
 class ParsedFile:
@@ -36,7 +39,11 @@ class ParsedFile:
             return
         self._notes = ()
         try:
-            reader = reader_for(Candidate(self.path, given=self.given))
+            candidate = Candidate(self.path, given=self.given)
+            reader = reader_for(candidate)
+            if reader is None and self.path.lower().endswith(_TABLES) and is_binary(candidate.head):
+                what = "The file has the name of a table and is not text: nothing was read of it."
+                self._notes = (Note("unreadable", what, self.path),)
         except FileNotFoundError:
             reader = None
         except Exception as error:

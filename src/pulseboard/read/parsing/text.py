@@ -54,6 +54,11 @@ def encoding_of(head: bytes) -> str | None:
     return None if controls + undecodable > 0.1 * len(sample) else "utf-8"
 
 
+def is_binary(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is not text. Zeros alone are a file that is being written."""
+    return bool(head.strip(b"\0")) and encoding_of(head) is None
+
+
 def decoded_lines(head: bytes, *, truncated: bool) -> list[str]:
     """The lines in a file's first bytes. If they are `truncated`, the last one may be incomplete and is left out."""
     encoding = encoding_of(head)

@@ -160,14 +160,12 @@ class Dashboard:
 
     def marks_by_run(self) -> dict[str, dict[str, Any]]:
         """The marks of all runs that have any."""
-        by_directory = self.marks.all()
-        if not by_directory:
+        by_key = self.marks.all()
+        if not by_key:
             return {}
-        return {
-            name: by_directory[key] for name, run in self.runs.items() if (key := key_of(run.location)) in by_directory
-        }
+        return {name: by_key[key] for name, run in self.runs.items() if (key := key_of(*run.identity)) in by_key}
 
     def set_marks(self, marks: dict[str, dict[str, Any] | None]) -> None:
         """Replace the marks of these runs; None removes them."""
-        self.marks.set({self.runs[name].location: given for name, given in marks.items()})
+        self.marks.set({key_of(*self.runs[name].identity): given for name, given in marks.items()})
         self.revisions.record_marks(self.runs[name].name for name in marks)
