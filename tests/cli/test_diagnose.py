@@ -304,7 +304,8 @@ def test_watch_reports_a_finding_soon_and_exits_cleanly(tmp_path):
         with path.open("ab") as log:
             log.write(event_file(*(at(step, scalar("train/loss", float("nan"))) for step in range(100, 140))))
         line = until(process, "loss-nan")
-        assert "critical" in line
+        assert "opened  critical" in line
+        assert "The loss became NaN or infinite" in line
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=300)
     finally:

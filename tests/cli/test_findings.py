@@ -1,9 +1,10 @@
-"""Findings are reported once, and again only if their severity rises."""
+"""Findings are reported once, and again only if their severity rises; incidents when they open, change and end."""
 
 import json
+from dataclasses import replace
 
-from pulseboard.cli.findings import NewFindings, print_finding
-from pulseboard.core.finding import Finding, RunReport
+from pulseboard.cli.findings import NewAlerts, NewFindings, print_alert, print_finding
+from pulseboard.core.finding import Cost, Finding, Incident, RunReport
 
 
 def finding(slug, severity="warning", metric="train/loss"):
@@ -42,3 +43,43 @@ def test_with_json_it_is_one_line_of_json(capsys):
     print_finding("a", finding("loss-spike"), as_json=True)
     printed = json.loads(capsys.readouterr().out)
     assert (printed["run"], printed["slug"], printed["first_step"]) == ("a", "loss-spike", 3)
+
+
+# ---- incidents
+
+
+def incident(one, *, is_open=True):
+    return Incident(f"{one.slug}@3", "It is odd", one.severity, 3, 9, is_open, Cost("share", 0.5), (0,))
+
+
+def with_incident(run, one, *, is_open=True):
+    return replace(report(run, one), incidents=(incident(one, is_open=is_open),))
+
+
+def test_each_run_has_incidents_of_its_own_and_known_ones_are_not_new():
+    alerts = NewAlerts([with_incident("a", finding("loss-spike"))])
+    assert alerts.take(with_incident("a", finding("loss-spike"))) == []
+    assert [alert.event for alert in alerts.take(with_incident("b", finding("loss-spike")))] == ["opened"]
+    assert [alert.event for alert in alerts.take(with_incident("a", finding("loss-diverged")))] == ["updated"]
+    assert [alert.event for alert in alerts.take(with_incident("a", finding("loss-diverged"), is_open=False))] == [
+        "closed"
+    ]
+
+
+def test_an_incident_is_one_line_that_says_what_happened_to_it(capsys):
+    alerts = NewAlerts()
+    for is_open in (True, False):
+        for alert in alerts.take(with_incident("odd[run]", finding("loss-spike"), is_open=is_open)):
+            print_alert("odd[run]", alert)
+    assert capsys.readouterr().out == (
+        "odd[run]  opened  warning loss-spike  It is odd. train/loss [is] odd.\n"
+        "odd[run]  closed  warning loss-spike  Over since step 9: It is odd.\n"
+    )
+
+
+def test_with_json_an_incident_keeps_the_fields_of_a_finding(capsys):
+    (alert,) = NewAlerts().take(with_incident("a", finding("loss-spike")))
+    print_alert("a", alert, as_json=True)
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["run"], printed["slug"], printed["severity"]) == ("a", "loss-spike", "warning")
+    assert (printed["event"], printed["id"], printed["incident"]["headline"]) == ("opened", "loss-spike@3", "It is odd")

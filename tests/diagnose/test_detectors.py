@@ -30,6 +30,7 @@ TAGS = [
     "train/loss/h0", "train/gradient_flow/target_encoder_mean", "eval/a/loss_quantile_0.1", "eval/a/loss_quantile_0.5",
     "eval/a/loss_quantile_0.9", "moe/aux_loss", "moe/z_loss", "moe/expert_utilization", "moe/load_imbalance",
     "moe/router_entropy", "moe/drop_rate", "moe/dead_experts", "rollout/ep_rew_mean", "train/approx_kl",
+    "train/clip_fraction", "train/explained_variance", "losses/q_values",
     "Losses/Policy Loss", "Policy/Entropy", "G/loss", "train/kl_loss",
     "train_mae", "val_mae", "probe/eval_twice", "data/batch_hash", "data/padding_share", "rank/param_checksum",
     "rank/step_time", "rank/forward_time", "schedule/batch_size", "schedule/sequence_length",

@@ -99,8 +99,8 @@ def report(*incidents, severity="warning"):
     return RunReport("run", "path", (0, 100), "general", {}, tuple(findings), incidents=tuple(found))
 
 
-def events(*reports):
-    alerts = Alerts()
+def events(*reports, updates=False):
+    alerts = Alerts(updates=updates)
     return [[(alert.event, alert.id) for alert in alerts.update(one)] for one in reports]
 
 
@@ -113,6 +113,15 @@ def test_an_incident_is_reported_when_it_opens_and_when_it_closes_and_not_in_bet
 def test_an_incident_stays_the_same_if_another_finding_leads_it():
     later = report("loss-diverged"), report("[loss-diverged]")
     assert events(report("loss-spike"), *later) == [[("opened", "loss-spike@10")], [], [("closed", "loss-spike@10")]]
+
+
+def test_another_leading_finding_is_an_update_for_those_who_want_updates():
+    reports = report("loss-spike"), report("loss-spike"), report("loss-diverged"), report("loss-diverged")
+    assert events(*reports, updates=True) == [
+        [("opened", "loss-spike@10")], [], [("updated", "loss-spike@10")], [],
+    ]  # fmt: skip
+    critical = report("loss-diverged", severity="critical")
+    assert events(report("loss-spike"), critical, updates=True)[-1] == [("worse", "loss-spike@10")]
 
 
 def test_an_incident_that_becomes_critical_is_reported_again():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pulseboard.diagnose.detector import run_detectors
+from pulseboard.diagnose.facts.objective import objective
 
 
 def alarms(case, curves):
@@ -90,3 +91,154 @@ def test_waits_at_the_first_batch_of_an_epoch_are_not_a_stall(case):
 
 def test_a_clock_is_not_a_duration(case):
     assert case({"train/loss": FALLING, "time": np.arange(60) * 3.0 + 1}).one("time.interval") is None
+
+
+# ---- few points, noise, and losses under several names
+
+
+def test_a_loss_that_stays_above_its_start_has_diverged_even_if_it_is_short(case):
+    assert "loss-diverged" in alarms(case, {"loss": [12.5, 10.7, 14.7, 21, 26, 17.4, 18, 17.1, 16, 20.5]})
+    assert "loss-diverged" not in alarms(case, {"loss": [12.5, 10.7, 13.7, 14, 12.8, 13.4, 12.9, 13.1, 14, 13.5]})
+
+
+def test_points_above_the_first_loss_after_it_had_fallen_are_counted(case):
+    loss = noisy(3 + 5 * np.exp(-np.arange(220) / 8), 0.3)
+    again = loss.copy()
+    again[80:100] += 10 * np.exp(-np.arange(20) / 14)
+    assert "loss-spike" in alarms(case, {"loss": again})
+    assert not alarms(case, {"loss": loss})
+
+
+def test_spikes_that_keep_coming_back_are_reported_even_if_each_is_small(case):
+    loss = noisy(100 * np.exp(-np.arange(80) / 40) + 20, 0.3)
+    spiky = loss.copy()
+    for at in (25, 38, 50, 61, 70):
+        spiky[at : at + 2] *= [1.6, 1.4]
+    assert "loss-spike" in alarms(case, {"loss": spiky})
+    spiky = loss.copy()
+    spiky[38:40] *= 1.6
+    assert "loss-spike" not in alarms(case, {"loss": spiky})
+
+
+def test_the_part_of_a_loss_that_is_the_sum_of_the_others_is_the_loss(case):
+    a, b = noisy(3 * np.exp(-3 * X), 0.01), noisy(np.exp(-2 * X), 0.01)
+    found = run_detectors(built := case({"loss_cls": a, "loss_box": b, "loss_mix": a + b}))
+    assert not [f for f in found.findings if f.severity != "info"]
+    assert str(built.facts["objective"].value) == "loss_mix"
+    assert "the sum of" in str(objective(case({"loss_cls": a, "loss_box": b, "loss_mix": a + 2 * b})).value)
+
+
+def test_validation_alone_shows_that_nothing_was_learned(case):
+    still, falls = noisy(np.full(30, 0.56), 0.004), noisy(0.5 + 0.2 * np.exp(-np.arange(30) / 8), 0.004)
+    assert "loss-flat" in alarms(case, {"val_loss": still})
+    assert "loss-flat" not in alarms(case, {"val_loss": falls})
+    assert "loss-flat" not in alarms(case, {"val_loss": still[:12]})
+
+
+def test_validation_that_stands_still_decides_where_training_is_too_noisy_to_tell(case):
+    noise = noisy(0.2 - 0.02 * X, 0.02)
+    at = (np.arange(1, 7) * 9, noisy(np.full(6, 0.15), 0.0003))
+    assert "loss-flat" in alarms(case, {"train_loss": noise, "val_loss": at})
+    better = (at[0], 0.15 - 0.01 * np.arange(6))
+    assert "loss-flat" not in alarms(case, {"train_loss": noise, "val_loss": better})
+
+
+def test_a_loss_that_is_logged_twice_starts_at_the_first_value_of_either(case):
+    steps = np.arange(1, 400)
+    stuck = noisy(np.full(399, 3.3), 0.03)
+    evaluated = (np.arange(0, 400, 20), np.concatenate([[4.25], np.full(19, 3.3)]))
+    assert "loss-plateau" in alarms(case, {"train/step_loss": (steps, stuck), "train/loss": evaluated})
+    good = (evaluated[0], np.full(20, 3.3))
+    assert "loss-plateau" not in alarms(case, {"train/step_loss": (steps, stuck), "train/loss": good})
+
+
+def test_validation_that_was_best_at_its_first_evaluation_is_overfitting_with_few_of_them(case):
+    train = noisy(0.2 + 0.18 * np.exp(-3 * np.linspace(0, 1, 120)), 0.004)
+    at = np.array([30, 60, 90, 119])
+    assert "overfitting" in alarms(case, {"train_loss": train, "val_loss": (at, [0.341, 0.363, 0.364, 0.36])})
+    assert "overfitting" not in alarms(case, {"train_loss": train, "val_loss": (at, [0.341, 0.345, 0.347, 0.344])})
+
+
+def test_validation_that_stays_far_above_its_best_is_overfitting_however_noisy(case):
+    rng = np.random.default_rng(3)
+    later = 0.95 + np.abs(rng.normal(size=48)) * 0.25
+    val = np.concatenate([0.68 + 0.02 * rng.normal(size=12), later])
+    assert "overfitting" in alarms(case, {"train/loss": noisy(FALLING, 0.01), "val/loss": val})
+    val = 0.9 + 0.15 * rng.normal(size=60)
+    assert "overfitting" not in alarms(case, {"train/loss": noisy(FALLING, 0.01), "val/loss": val})
+
+
+def test_a_score_without_a_split_that_is_logged_at_evaluations_is_a_validation_score(case):
+    every, at = np.arange(400), np.arange(4, 400, 10)
+    x = np.linspace(0, 1, 400)
+    curves = {
+        "Loss": (every, noisy(2 * np.exp(-3 * x) + 0.3, 0.02)),
+        "val/Loss": (at, noisy(0.9 + 0.12 * x[at], 0.005)),
+        "MeanIU": (at, noisy(0.3 + 0.4 * x[at], 0.005)),
+    }
+    assert case(curves).reading.tags["val.accuracy"] == ("MeanIU",)
+    assert "overfitting" not in alarms(case, curves)
+
+
+def test_a_learning_rate_that_is_cut_while_the_loss_falls_is_reported(case):
+    steps = np.arange(0, 400, 2)
+    rate = np.where(steps < 150, 1e-3, 5e-5)
+    falls = np.where(steps < 150, 2.2 - 0.007 * steps, 1.15 - 0.0001 * (steps - 150))
+    assert "lr-horizon-off" in alarms(case, {"train/loss": (steps, noisy(falls, 0.02)), "lr": (steps, rate)})
+    # A plateau, and a drop at the cut: that is what cuts are for.
+    healthy = np.where(steps < 150, 1.3 + 0.9 * np.exp(-steps / 20), 1.0 + 0.1 * np.exp(-(steps - 150) / 30))
+    assert "lr-horizon-off" not in alarms(case, {"train/loss": (steps, noisy(healthy, 0.02)), "lr": (steps, rate)})
+
+
+# ---- language models, recognized by a perplexity
+
+
+def spoken(train, val):
+    at = np.arange(len(val)) * (len(train) // len(val))
+    val = np.asarray(val)
+    return {"Loss/train": train, "Loss/valid": (at, val), "Perplexity/valid": (at, np.exp(val))}
+
+
+def test_a_first_loss_beyond_any_vocabulary_is_off_if_a_perplexity_shows_what_it_is(case):
+    train = noisy(6 + 13.5 * np.exp(-2 * X), 0.05)
+    curves = spoken(train, 5 + 11 * np.exp(-np.arange(10) / 4))
+    assert "initial-loss-off" in alarms(case, curves)
+    del curves["Perplexity/valid"]
+    assert "initial-loss-off" not in alarms(case, curves)
+    assert "initial-loss-off" not in alarms(case, spoken(noisy(1.2 + 3 * np.exp(-6 * X), 0.02), [1.8, 1.4, 1.2, 1.2]))
+
+
+def test_words_that_are_predicted_without_fail_were_known_in_advance(case):
+    leak = 4 * np.exp(-9 * X) + 0.002
+    assert "loss-too-good" in alarms(case, spoken(leak, [0.1, 0.02, 0.01, 0.005, 0.002]))
+    # By heart: the training loss alone is low.
+    assert "loss-too-good" not in alarms(case, spoken(leak, [2.1, 2.0, 2.2, 2.4, 2.6]))
+
+
+def test_a_loss_that_falls_a_little_and_faster_and_faster_has_hardly_begun(case):
+    x = np.linspace(0, 1, 80)
+    assert "loss-flat" in alarms(case, {"loss": noisy(4.8 - 0.15 * x - 0.35 * x**3, 0.01)})
+    assert "loss-flat" not in alarms(case, {"loss": noisy(4.8 - 0.5 * (1 - np.exp(-4 * x)), 0.01)})
+    assert "loss-flat" not in alarms(case, {"loss": noisy(4.8 - 0.4 * x - 2 * x**3, 0.01)})
+
+
+def test_an_accuracy_that_no_longer_changes_at_all_is_that_of_one_answer(case):
+    falls = 2.7 + 1.6 * np.exp(-np.arange(12) / 1.5)
+    stuck = [0.12, 0.142, 0.101, 0.1825, *[0.1818] * 8]
+    assert "eval-at-chance" in alarms(case, {"train/loss": falls, "eval/accuracy": stuck})
+    moves = [0.12, 0.142, 0.19, 0.2, 0.21, 0.213, 0.22, 0.225, 0.228, 0.229, 0.231, 0.233]
+    assert "eval-at-chance" not in alarms(case, {"train/loss": falls, "eval/accuracy": moves})
+
+
+def test_a_training_loss_of_almost_nothing_with_most_answers_wrong_is_a_gap(case):
+    train = 2.1 * np.exp(-6 * X) + 0.01
+    val, low = noisy(2.1 - 0.1 * (1 - np.exp(-20 * X)), 0.002), noisy(0.34 - 0.17 * np.exp(-15 * X), 0.002)
+    assert "val-gap-from-start" in alarms(case, {"train/loss": train, "val/loss": val, "val/acc": low})
+    assert "val-gap-from-start" not in alarms(case, {"train/loss": train, "val/loss": val, "val/acc": low + 0.4})
+
+
+def test_the_last_evaluation_before_a_shift_need_not_be_the_best(case):
+    train = noisy(np.where(X < 0.5, 0.9 - 0.8 * X, 1.6 - 0.4 * (X - 0.5)), 0.03)
+    val = np.array([0.86, 0.75, 0.7, 0.63, 0.6, 0.59, 0.58, 0.585, 0.59, 9.1, 9.3, 9.0, 9.4, 9.2, 9.1, 9.5, 9.2, 9.3])
+    at = np.arange(18) * 3 + 3
+    assert "data-shift" in alarms(case, {"train/loss": train, "val/loss": (at, val)})

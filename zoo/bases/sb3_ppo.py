@@ -7,7 +7,16 @@ from zoo.foreign.toy_models import one_thread
 from zoo.foreign.truth import BaseFault, fault, harmless
 
 # Accepted findings: the policy lost what it had learned, or never learned.
-LOST = ("return-collapsed", "return-flat", "loss-diverged", "loss-spike", "loss-level-shift", "loss-nan")
+LOST = (
+    "return-collapsed",
+    "return-flat",
+    "value-diverged",
+    "policy-update-too-large",
+    "loss-diverged",
+    "loss-spike",
+    "loss-level-shift",
+    "loss-nan",
+)
 FLAT = ("return-flat", "loss-flat", "return-collapsed")
 
 

@@ -20,6 +20,7 @@ _NOT_MOVING = {"weights-frozen", "update-too-small", "lr-zero", "gradient-vanish
 _OVERFITS = {"overfitting", "best-checkpoint-missed", "val-gap-from-start"}
 _RISES = {"loss-diverged", "loss-drift-up", "loss-level-shift", "gradient-exploding", "weights-exploding"}
 _NAN = {"loss-nan", "gradient-nan", "nan-masked"}
+_RL_BROKEN = {"value-diverged", "policy-update-too-large"}
 
 # The findings that match a label: a warning or worse about one of them is right.
 ACCEPTED: dict[str, set[str]] = {
@@ -72,9 +73,9 @@ ACCEPTED: dict[str, set[str]] = {
     },
     "gan-imbalance": {"gan-imbalance", "loss-zero", "loss-diverged", "loss-drift-up", "gradient-vanishing"},
     "vae-collapse": {"representation-collapse", "loss-zero"},
-    "rl-no-learning": {"return-flat"},
-    "rl-collapse": {"return-collapsed"},
-    "rl-unstable": {"return-collapsed", "loss-diverged", "loss-spike", "loss-oscillating"},
+    "rl-no-learning": {"return-flat"} | _RL_BROKEN,
+    "rl-collapse": {"return-collapsed"} | _RL_BROKEN,
+    "rl-unstable": {"return-collapsed", "loss-diverged", "loss-spike", "loss-oscillating"} | _RL_BROKEN,
     "gradient-explosion": {"gradient-exploding", "gradient-spike", "gradient-nan", "clipping-excess", "loss-diverged"},
     "throughput-problem": {"throughput-drop", "step-time-periodic", "data-stall", "run-stalled", "gpu-throttled"},
     "memory-growth": {"memory-growth", "oom-risk"},

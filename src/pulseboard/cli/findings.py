@@ -1,4 +1,4 @@
-"""Findings in the terminal: colored lines, what is new since the last check, and a table of runs."""
+"""Findings and incidents in the terminal: colored lines, what is new since the last check, and a table of runs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pulseboard.core.json_numbers import encode_numbers
 
 if TYPE_CHECKING:
     from pulseboard.core.finding import Finding, RunReport
+    from pulseboard.diagnose.alerts import Alert, Alerts
     from pulseboard.diagnose.report.text import Line
 
 _STYLES = {
@@ -80,3 +81,32 @@ def print_finding(run: str, finding: Finding, *, when: str = "", as_json: bool =
 
     what = Piece(f"{finding.severity} {finding.slug}", finding.severity)
     print_line((Piece(when, "dim"), Piece(f"{run}  "), what, Piece(f"  {finding.summary}")))
+
+
+class NewAlerts:
+    """What there is to say about the incidents of several runs: that one opened, changed or is over."""
+
+    def __init__(self, reports: Iterable[RunReport] = ()) -> None:
+        self._alerts: dict[str, Alerts] = {}
+        for report in reports:
+            self.take(report)
+
+    def take(self, report: RunReport) -> list[Alert]:
+        """What is new in a report. It counts as reported from now on."""
+        from pulseboard.diagnose.alerts import Alerts
+
+        return self._alerts.setdefault(report.run, Alerts(updates=True)).update(report)
+
+
+def print_alert(run: str, alert: Alert, *, as_json: bool = False) -> None:
+    """Print what happened to an incident on one line. As JSON, with the fields of its leading finding."""
+    if as_json:
+        import json
+
+        print(json.dumps(encode_numbers({"run": run, **alert.lead.to_dict(), **alert.to_dict()})), flush=True)
+        return
+    from pulseboard.diagnose.report.text import Piece
+
+    over = alert.event == "closed"
+    what = Piece(f"{alert.incident.severity} {alert.lead.slug}", "ok" if over else alert.incident.severity)
+    print_line((Piece(f"{run}  "), Piece(f"{alert.event:8}"), what, Piece(f"  {alert.sentences}")))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pulseboard.core.finding import SEVERITIES, Finding, Incident, RunReport
 from pulseboard.diagnose.judge.incidents import MACHINE
 
-Event = Literal["opened", "worse", "closed"]
+Event = Literal["opened", "worse", "updated", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,17 @@ class Alert:
     @property
     def text(self) -> str:
         """One line, as a chat shows it: what, since when, the likely cause and what to check."""
+        if self.event == "closed":
+            return f"over since step {self.incident.last_step:,}: {self.lead.slug}. {self.incident.headline}."
+        return f"{self.incident.severity} {self.lead.slug}. {self.sentences}"
+
+    @property
+    def sentences(self) -> str:
+        """The headline, the numbers, the likely cause and what to check; of one that is over, since when."""
         one = self.incident
         if self.event == "closed":
-            return f"over since step {one.last_step:,}: {self.lead.slug}. {one.headline}."
-        parts = [f"{one.severity} {self.lead.slug}. {one.headline}.", self.lead.summary]
+            return f"Over since step {one.last_step:,}: {one.headline}."
+        parts = [f"{one.headline}.", self.lead.summary]
         if one.causes:
             cause = one.causes[0]
             parts.append(f"Likely cause: {cause.slug.replace('-', ' ')} ({100 * cause.probability:.0f} %).")
@@ -58,10 +65,12 @@ class Alerts:
 
     A run has at most one incident of the model and one of the machine. While one lasts, its headline, its first step
     and the finding that leads it may change as more is seen; it stays the same incident. Only a higher severity is
-    worth another message. One that is over and comes back is the same one again.
+    worth another message, or, with `updates`, another leading finding or likely cause as well. One that is over and
+    comes back is the same one again.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, updates: bool = False) -> None:
+        self._updates = updates
         self._open: dict[bool, _Open] = {}  # by whether it is one of the machine
 
     def update(self, report: RunReport) -> list[Alert]:
@@ -86,7 +95,14 @@ class Alerts:
             known.severity = incident.severity
             known.closing_sent = False
             yield Alert("worse", known.id, incident, lead)
+        elif self._updates and _gist(incident, lead) != _gist(known.last.incident, known.last.lead):
+            yield Alert("updated", known.id, incident, lead)
         known.last = Alert("opened", known.id, incident, lead)
         if not incident.open and not known.closing_sent:
             known.closing_sent = True
             yield Alert("closed", known.id, incident, lead)
+
+
+def _gist(incident: Incident, lead: Finding) -> tuple[str, str]:
+    """What a person would call another problem: the leading finding and the likely cause."""
+    return lead.slug, incident.causes[0].slug if incident.causes else ""

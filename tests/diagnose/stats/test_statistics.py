@@ -94,9 +94,44 @@ def test_the_course_of_such_a_series_has_no_surprising_rise(n, shape, color):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("n", LENGTHS)
 def test_a_rise_of_noise_with_a_memory_is_small(n, shape):
-    """Its surprise is not calibrated, which is why every detector also asks how large a rise is."""
     found = [course(points) for points in curves(n, shape, "memory")]
     assert rate(one.surprise >= 6 and one.rise > 6 * LEVEL_OF_NOISE for one in found) <= 0.005
+
+
+def first_order(rng, n, phi):
+    """Noise of which each point repeats a share phi of the one before; standard deviation 1."""
+    noise = rng.normal(size=n)
+    for i in range(1, n):
+        noise[i] = phi * noise[i - 1] + math.sqrt(1 - phi**2) * noise[i]
+    return noise
+
+
+@pytest.mark.parametrize(
+    ("n", "phi", "most"),
+    # A few points with a long memory are one or two independent ones: nothing can be said of them.
+    [
+        (40, 0.0, 0.01),
+        (40, 0.5, 0.02),
+        (40, 0.8, 0.08),
+        (100, 0.5, 0.01),
+        (100, 0.8, 0.05),
+        (400, 0.8, 0.01),
+        (400, 0.9, 0.03),
+    ],
+)
+def test_the_surprise_of_a_course_is_calibrated_for_noise_with_a_memory(n, phi, most):
+    rng = np.random.default_rng([n, int(100 * phi)])
+    found = [course(Points(np.arange(n), 10 + first_order(rng, n, phi))) for _ in range(RUNS)]
+    assert rate(one.surprise >= 6 for one in found) <= most
+    assert rate(abs(one.fall_surprise) >= 6 for one in found) <= most
+
+
+@pytest.mark.parametrize(("n", "least"), [(20, 0.85), (100, 0.95), (400, 0.95)])
+def test_a_large_turn_is_surprising_in_noise_with_a_memory_too(n, least):
+    rng, x = np.random.default_rng(n), np.linspace(0, 1, n)
+    turned = np.where(x < 0.5, 3 - 3 * x, 1.5 + 1.2 * (x - 0.5))
+    found = [course(Points(np.arange(n), turned + 0.05 * first_order(rng, n, 0.7))) for _ in range(50)]
+    assert rate(one.surprise >= 5 for one in found) >= least
 
 
 @pytest.mark.parametrize("color", COLORS)

@@ -7,7 +7,7 @@ causes, what to check next, and which checks could not run because their metrics
   pulseboard diagnose runs/ -r baseline --all   one run, with all findings and every check that could not run
   pulseboard diagnose runs/ --json              for programs; the same schema as the dashboard's
   pulseboard diagnose runs/ --fail-on warning   exit code 1 on a warning or worse
-  pulseboard diagnose runs/ --watch             keep running and report as runs grow
+  pulseboard diagnose runs/ --watch             keep running; report incidents as they open, change and end
   pulseboard diagnose runs/new --against runs/good   compare with three or more known-good runs of the same task
   pulseboard diagnose runs/ --role train.loss=my/objective --profile gpt
 
@@ -61,7 +61,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--fail-on", choices=SEVERITIES, default="critical", help="exit with 1 at or above this severity (critical)"
     )
     parser.add_argument("--all", action="store_true", help="show every finding, and every check that could not run")
-    parser.add_argument("--watch", action="store_true", help="keep running and report new findings as runs grow")
+    parser.add_argument(
+        "--watch", action="store_true", help="keep running and report incidents as they open, change and end"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -158,12 +160,15 @@ def _show(reports: Sequence[RunReport], *, everything: bool) -> None:
 
 
 def _watch(log: Runs, args: argparse.Namespace, roles: Mapping[str, str]) -> int:
-    """Report once, then print new findings as the runs grow, until Ctrl-C."""
+    """Report once, then print what happens to incidents as the runs grow, until Ctrl-C.
+
+    New findings of any severity are lines of their own with --all and, as they have always been, with --json.
+    """
     chosen = _chosen(log, args)
     worst = False
     reports = _reports(log, args, roles, chosen, watching=True)
     _print(reports, args)
-    news = findings.NewFindings(reports)
+    news, alerts = findings.NewFindings(reports), findings.NewAlerts(reports)
     try:
         for changes in log.follow(every_secs=2.0):
             grown = {*changes.added, *changes.grown}
@@ -171,7 +176,10 @@ def _watch(log: Runs, args: argparse.Namespace, roles: Mapping[str, str]) -> int
             for report in _reports(log, args, roles, names, watching=True) if names else ():
                 worst = worst or _at_or_above(report, args.fail_on)
                 for finding in news.take(report):
-                    findings.print_finding(report.run, finding, as_json=args.json)
+                    if args.all or args.json:
+                        findings.print_finding(report.run, finding, as_json=args.json)
+                for alert in alerts.take(report):
+                    findings.print_alert(report.run, alert, as_json=args.json)
     except KeyboardInterrupt:
         print(file=sys.stderr)
     return 1 if worst or any(_at_or_above(report, args.fail_on) for report in reports) else 0

@@ -8,8 +8,9 @@ from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.facts.fact import Fact, fact
 from pulseboard.diagnose.facts.objective import loss_course, objective
 from pulseboard.diagnose.facts.scores import scale_of
+from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.roles.words import words_of
-from pulseboard.diagnose.stats.course import LEAST_POINTS, course
+from pulseboard.diagnose.stats.course import LEAST_POINTS, Course, course
 from pulseboard.diagnose.stats.trend import trend
 from pulseboard.diagnose.track import Points
 
@@ -18,6 +19,9 @@ _NO_FALL = 0.02
 _CLEAR_FALL = 0.05
 _SURE = 4.0
 _NO_RISE = 0.05
+_STANDSTILL = 0.01
+# A training loss that fell by less, and not clearly, says nothing where held-out data says no.
+_HIDDEN_FALL = 0.25
 
 
 @fact("learning")
@@ -28,11 +32,8 @@ def learning(case: Case) -> Fact[bool]:
     curve = objective(case).value
     if fallen is not None and curve is not None:
         seen.append((curve.tag, _improved(curve.points)))
-    for track in case.every("val.loss")[:4]:
-        steps, values = track.points(most=256)
-        sign = -1.0 if track.tag in case.reading.maximized else 1.0
-        if len(values) >= LEAST_POINTS:
-            seen.append((track.tag, _improved(Points(steps, sign * values))))
+    held_out = [(curve.tag, _improved(curve.points)) for curve in validation_curves(case, points=LEAST_POINTS)[:4]]
+    seen += held_out
     for track in (*case.every("val.accuracy"), *case.every("train.accuracy"))[:6]:
         steps, values = track.points(most=256)
         if len(values) >= LEAST_POINTS:
@@ -46,7 +47,14 @@ def learning(case: Case) -> Fact[bool]:
     still = [tag for tag, improved in seen if improved is False]
     if still and len(still) == len(seen):
         return Fact(False, 0.9 if len(still) > 1 else 0.75, tuple(still[:3]), "none of these improved")
+    if held_out and all(improved is False for _, improved in held_out) and _small_fall(fallen):
+        return Fact(False, 0.7, tuple(tag for tag, _ in held_out[:3]), "on held-out data nothing improved")
     return Fact(None, why="the curves are too short or too noisy to tell")
+
+
+def _small_fall(fallen: Course | None) -> bool:
+    """Whether the training loss fell by less than its noise hides, or is not logged."""
+    return fallen is None or fallen.start - fallen.end < _HIDDEN_FALL * abs(fallen.start)
 
 
 def _improved(points: Points) -> bool | None:
@@ -63,6 +71,9 @@ def _improved(points: Points) -> bool | None:
     ):
         return True
     if found.points >= 10 and found.gain < _NO_FALL * size:
+        return False
+    # Few points show a standstill if they hardly move at all.
+    if float(np.ptp(points.values)) < _STANDSTILL * size:
         return False
     # The best of many noisy points is always below the first: the end and the trend decide.
     fall = found.start - found.end

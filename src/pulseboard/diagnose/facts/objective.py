@@ -12,6 +12,9 @@ from pulseboard.diagnose.stats.course import Course, course
 from pulseboard.diagnose.track import Points, Track
 
 _POINTS = 512
+# So many steps must show that one part is the sum of the others, up to rounding and averaging.
+_LEAST_SUMS = 8
+_SUM_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,27 @@ def objective(case: Case) -> Fact[Objective]:
     parts = [part for part in case.every("loss.components") if part.finite_count >= 2]
     most = max((part.finite_count for part in parts), default=0)
     parts = [part for part in parts if part.finite_count >= 0.8 * most]
+    if (whole := _sum_among(parts)) is not None:
+        return Fact(whole, 0.8, (whole.tag,), "the sum of the other parts")
     return sum_of(parts) if len(parts) > 1 else Fact(None, why="no training loss is logged")
+
+
+def _sum_among(parts: list[Track]) -> Objective | None:
+    """The part that is the sum of the others, over the steps that all have: the loss under a name of its own."""
+    if len(parts) < 3:
+        return None
+    columns = [part.points(most=_POINTS) for part in parts]
+    steps = columns[0].steps
+    for column in columns[1:]:
+        steps = np.intersect1d(steps, column.steps)
+    if len(steps) < _LEAST_SUMS:
+        return None
+    rows = np.array([column.values[np.searchsorted(column.steps, steps)] for column in columns])
+    largest = int(np.argmax(np.median(rows, axis=1)))
+    off = float(np.median(np.abs(rows.sum(0) - 2 * rows[largest])))
+    if off > _SUM_TOLERANCE * float(np.median(np.abs(rows[largest]))):
+        return None
+    return Objective(parts[largest].tag, parts[largest].tag, Points(steps, rows[largest]), None)
 
 
 @fact("course")

@@ -126,7 +126,7 @@ def evidence_sentences(cause: RankedCause, report: RunReport) -> list[str]:
 
 
 def coverage_sentence(report: RunReport) -> str:
-    """ "31 of 87 checks ran."; empty if that is not known."""
+    """ "31 of 90 checks ran."; empty if that is not known."""
     return f"{report.coverage.ran} of {count(report.coverage.of, 'check')} ran." if report.coverage.of else ""
 
 

@@ -75,12 +75,15 @@ def _unsplit_evaluations(found: Found, shapes: Mapping[str, Shape], doubtful: li
     for kind in ("accuracy", "error"):
         tags = found.get(f"train.{kind}", ())
         evaluations = {shapes[tag].count for role in ("val.loss", f"val.{kind}") for tag in found.get(role, ())}
-        named = {words_of(tag).split for tag in found.get("train.loss", ())}
+        losses = found.get("train.loss", ())
+        named = {words_of(tag).split for tag in losses}
+        # Logged with each evaluation, and more seldom than the training loss.
+        seldom = min((shapes[tag].count for tag in losses), default=0) / 2
         moved = tuple(
             tag
             for tag in tags
             if words_of(tag).split == ""
-            and "train" in named
+            and ("train" in named or shapes[tag].count <= seldom)
             and any(abs(shapes[tag].count - count) <= 1 for count in evaluations)
         )
         if moved:

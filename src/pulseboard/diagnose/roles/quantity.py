@@ -15,8 +15,9 @@ Part = Literal["whole", "typed", "component", "auxiliary", "reinforcement", "adv
 _LOSS = frozenset("loss losses nll xent bce crossentropy logloss criterion elbo".split())
 _ERROR = frozenset("mse rmse mae mape error err perplexity ppl wer cer bpb bpc fid eer".split())
 _SCORE = frozenset(
-    "acc accuracy f1 auc auroc roc iou miou dice map map50 map75 ap ap50 ap75 precision recall prec bleu rouge rouge1"
-    " rouge2 top1 top5 r2 exactmatch em hellaswag mmlu performance score psnr ssim ndcg mrr kappa mcc bas bacc"
+    "acc accuracy f1 auc auroc roc iou miou iu meaniu dice map map50 map75 ap ap50 ap75 precision recall prec bleu"
+    " rouge rouge1 rouge2 top1 top5 r2 exactmatch em"
+    " hellaswag mmlu performance score psnr ssim ndcg mrr kappa mcc bas bacc"
     " specificity sensitivity meteor cider success".split()
 )
 # Words that say that a number is about a loss or a score, and not one itself.
@@ -24,7 +25,7 @@ _NOT_ITSELF = frozenset(
     "scale weight weights coef coeff coefficient ratio rate slope window spike trend gap min max best std variance var"
     " count num number alpha beta gamma threshold thresh quotient temperature epochs improvement freq power vs"
     " contribution quantile convergence stop scaler decay size lambda grad norm time sec seconds"
-    " margin thr patience without early final cap relative unweighted".split()
+    " margin thr patience without early final cap relative unweighted values vals".split()
 )
 _WHOLE = frozenset("total overall sum all main full objective model combined loop".split())
 _TYPES = frozenset(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pulseboard.diagnose.roles.role import Role, matches
-from pulseboard.diagnose.roles.shape import not_a_counter
+from pulseboard.diagnose.roles.shape import a_share, not_a_counter
 from pulseboard.diagnose.roles.words import Words
 from pulseboard.diagnose.track import Change
 
@@ -193,6 +193,28 @@ SPECIAL_ROLES: tuple[Role, ...] = (
         "entropy of the policy",
         "",
         matches(r"\bpolicy entropy\b|\bentropy loss\b|\bloss entropy\b"),
+        many=True,
+    ),
+    Role(
+        "rl.clipped",
+        "share of the actions whose update was clipped",
+        "",
+        matches(r"\bclip ?frac(tion)?\b"),
+        a_share,
+        many=True,
+    ),
+    Role(
+        "rl.explained",
+        "how much of the returns' variance the critic explains",
+        "",
+        matches(r"\bexplained (var|variance)\b"),
+        many=True,
+    ),
+    Role(
+        "rl.value",
+        "what the critic expects to earn",
+        "",
+        matches(r"\bq(f?\d)? ?(val|vals|value|values)\b|\bmean q\b|\bvalue estimate\b"),
         many=True,
     ),
     Role(

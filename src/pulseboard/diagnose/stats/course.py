@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,13 @@ _MOST_WIDTH = 31
 # Of fewer points than this, the steep first part is too large a share for a median of differences to pass over.
 _FEW_TO_SETTLE = 40
 _LEAST_SETTLED = 6
+# Of fewer points, neighbors that are alike look like a bend of the curve.
+_FEW_FOR_LIKENESS = 16
+_MOST_LIKENESS = 0.95
+_MOST_REACH = 8
+_THIRD = 2.3219  # standard deviation of normal noise over the size that a third of it stays below
+# Relative to the reach, by which the bends of a random walk grow; those of a parabola grow by its third power more.
+_CURVE_BENDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,7 @@ class Course:
     noise: float  # standard deviation of single points around the course
     width: int  # points per median
     stays_up: float  # the lowest level of the last part, above the best
+    widening: float = 1.0  # by how much the error of a level grows because neighbors are alike
 
     def __str__(self) -> str:
         return f"from {self.start:.4g} to {self.end:.4g}, best {self.best:.4g} at step {self.best_step}"
@@ -86,7 +95,7 @@ class Course:
     def error(self) -> float:
         """The standard error of the difference of two levels."""
         tiny = 1e-12 + 1e-9 * max(abs(self.start), abs(self.best))
-        return max(self.noise, tiny) * math.sqrt(2.0 / max(1.0, 0.6 * self.width))
+        return max(self.noise, tiny) * math.sqrt(2.0 / max(1.0, 0.6 * self.width)) * self.widening
 
 
 def course(points: Points, *, steep: bool = False) -> Course | None:
@@ -104,16 +113,20 @@ def course(points: Points, *, steep: bool = False) -> Course | None:
         noise = max(noise, 1.4826 * median(np.abs(values - level)))
     best_at = int(np.argmin(level))
     last = max(2, n // 8)
+    # Of the first points only: many losses do most of their fall within a few.
+    start = float(values[0]) if width == 1 else median(values[:3])
+    end = median(values[-max(1, width) :])
+    change = max(abs(start - end), end - float(level[best_at]))
     return Course(
         points=n,
-        # Of the first points only: many losses do most of their fall within a few.
-        start=float(values[0]) if width == 1 else median(values[:3]),
+        start=start,
         best=float(level[best_at]),
         best_step=int(steps[best_at]),
         best_at=best_at,
-        end=median(values[-max(1, width) :]),
+        end=end,
         noise=noise,
         width=width,
+        widening=_widening(values, noise=noise, width=width, change=change) if n >= _FEW_FOR_LIKENESS else 1.0,
         stays_up=float(level[-last:].min() - level[best_at]) if n - 1 - best_at >= last else 0.0,
     )
 
@@ -131,6 +144,45 @@ def _bend_scale(values: Floats) -> float:
     bends = values[2:] - 2 * values[1:-1] + values[:-2]
     spread = 1.4826 * median(np.abs(bends - median(bends))) if len(bends) > 4 else float(np.std(bends))
     return spread / math.sqrt(6.0) if spread > 0 else math.inf
+
+
+def _widening(values: Floats, *, noise: float, width: int, change: float) -> float:
+    """By how much the error of a median of `width` points grows if neighbors are alike.
+
+    Such points differ less from each other than from the level, and average out more slowly. Noise of first order is
+    assumed: a point is phi times the one before and something new. Second differences over one and over several points
+    show phi without being misled by a slope. If they grow faster than any phi allows, the curve itself bends. All of it
+    counts only as far as the noise matters compared with the change of the curve.
+    """
+    reach = min(_MOST_REACH, len(values) // 6)
+    near, far = _bend_spread(values, 1), _bend_spread(values, reach)
+    if near <= 0 or noise <= 0:
+        return 1.0
+    ratio = (far / near) ** 2
+    phis, ratios = _likeness(reach)
+    phi = float(np.interp(ratio, ratios, phis)) if ratio < _CURVE_BENDS * reach else 0.0
+    variance = near**2 / (2 * (1 - phi) * (3 - phi))
+    averaged = variance * min(1.0, (1 + phi) / (1 - phi) / max(1.0, 0.6 * width))
+    widening = averaged * max(1.0, 0.6 * width) / noise**2
+    # Between the noise around the course and all of it: a curve that bends looks like noise with a long memory.
+    matters = noise * math.sqrt(variance)
+    share = matters / (matters + change**2 / 12)
+    return math.sqrt(max(1.0, 1 + share * (widening - 1)))
+
+
+@lru_cache(maxsize=8)
+def _likeness(reach: int) -> tuple[Floats, Floats]:
+    """For some phi, the variance of second differences over `reach` points relative to those over one."""
+    phi = np.linspace(0.0, _MOST_LIKENESS, 39)
+    far = phi**reach
+    return phi, (1 - far) * (3 - far) / ((1 - phi) * (3 - phi))
+
+
+def _bend_spread(values: Floats, reach: int) -> float:
+    """The size of second differences over `reach` points, of the smaller ones: a jump of the curve makes large ones."""
+    bends = np.abs(values[2 * reach :] - 2 * values[reach:-reach] + values[: -2 * reach])
+    place = len(bends) // 3
+    return _THIRD * float(np.partition(bends, place)[place])
 
 
 def centered_median(values: Floats, width: int) -> Floats:

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from pulseboard.core.finding import Evidence, Finding, Severity
 from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.regime import may_rise
-from pulseboard.diagnose.facts.scores import AREAS, KNOWN_CHOICES, accuracies, at_chance, choices, never_improved
+from pulseboard.diagnose.facts.scores import (
+    AREAS,
+    KNOWN_CHOICES,
+    accuracies,
+    at_chance,
+    choices,
+    never_improved,
+    scale_of,
+)
 from pulseboard.diagnose.phrases import count, number
 from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.track import Track
 
 SLUG = "eval-at-chance"
 _SURE = 0.9
+_WRONG = 0.35
 
 
 @detector(id=SLUG, reads="val.accuracy|train.accuracy")
@@ -41,6 +52,16 @@ def eval_at_chance(case: Case) -> Iterator[Finding]:
                 level,
             )
             return
+        if case.finished and not benchmark and (same := _same_answer(track, evaluations=least + 1)) is not None:
+            yield _finding(
+                case,
+                track,
+                "warning",
+                f"{track.tag} is {number(same)} to the last digit at all of the last evaluations: the model gives "
+                "the same answer to everything.",
+                same,
+            )
+            return
         # A number of choices that was guessed rules nothing out.
         if benchmark or choices(case).confidence > _SURE or may_rise(case):
             continue
@@ -53,6 +74,15 @@ def eval_at_chance(case: Case) -> Iterator[Finding]:
                 low,
             )
             return
+
+
+def _same_answer(track: Track, *, evaluations: int) -> float | None:
+    """A low accuracy that is the same to the last digit from some evaluation to the end, for at least half of them."""
+    values = track.points(most=256).values
+    changes = np.flatnonzero(np.diff(values) != 0)
+    same = len(values) - 1 - int(changes[-1]) if len(changes) else 0
+    level = float(values[-1]) * scale_of(track)
+    return level if same >= evaluations and 2 * same >= len(values) and 0 < level < _WRONG else None
 
 
 def _finding(case: Case, track: Track, severity: Severity, summary: str, level: float) -> Finding:

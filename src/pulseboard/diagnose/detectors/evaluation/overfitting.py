@@ -20,7 +20,11 @@ from pulseboard.diagnose.stats.course import Course, course
 
 SLUG = "overfitting"
 # Training data that is known by heart, and validation that still gains.
-_PERFECT, _STILL_IMPROVES = 0.9, 0.01
+_PERFECT, _STILL_IMPROVES, _OF_GAP = 0.9, 0.01, 0.1
+_LEAST_ABOVE, _ALMOST_ALL = 10, 0.95
+# From here on, the noise of evaluations is known.
+_FEW = 12
+_FELL_SINCE = 0.2  # of the training loss, since the first evaluation
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ def overfitting(case: Case) -> Iterator[Finding]:
     found = worst.course
     yield case.finding(
         SLUG,
-        _severity(case, found),
+        "warning" if _never_better(case, worst, curve) else _severity(case, found),
         worst.curve.tag,
         f"{worst.curve} was best at step {found.best_step} ({number(found.best)}) and has risen "
         f"{percent(found.rise_share)} to {number(found.end)} over the {count(found.points_since_best, 'evaluation')} "
@@ -78,13 +82,9 @@ def _turn(case: Case, validation: Objective, training: Objective | None) -> _Tur
     found = course(validation.points, steep=True)
     if found is None or found.rise_share < case.limit(SLUG, "share"):
         return None
-    if found.points_since_best < max(2, 0.1 * found.points) or found.rise < case.limit(SLUG, "noise") * found.noise:
+    if found.points_since_best < max(2, 0.1 * found.points):
         return None
-    # Too few evaluations to estimate the noise: the rise must be steady.
-    if found.points < 12:
-        if not _steady(validation.points.values[found.best_at :]):
-            return None
-    elif found.surprise < case.limit(SLUG, "surprise") or found.stays_up < 0.3 * found.rise:
+    if not _is_clear(case, validation.points.values, found):
         return None
     at = found.best_step
     if training is not None and training.track is not None and validation.track is not None:
@@ -93,6 +93,23 @@ def _turn(case: Case, validation: Objective, training: Objective | None) -> _Tur
     if training is not None and (not _keeps_falling(training, at) or _upset(training, at)):
         return None
     return _Turn(validation, found)
+
+
+def _is_clear(case: Case, values: np.ndarray, found: Course) -> bool:
+    """Whether a rise stands out from the noise of evaluations, and lasts."""
+    beyond_noise = found.rise >= case.limit(SLUG, "noise") * found.noise
+    # Too few evaluations to estimate the noise: the rise must be steady.
+    if found.points < _FEW:
+        return beyond_noise and _steady(values[found.best_at :])
+    surprising = found.surprise >= case.limit(SLUG, "surprise") and found.stays_up >= 0.3 * found.rise
+    return (beyond_noise and surprising) or _stays_above(case, values, found)
+
+
+def _stays_above(case: Case, values: np.ndarray, found: Course) -> bool:
+    """Whether almost every evaluation of the second half since the best is far above it, however noisy they are."""
+    later = values[found.best_at + (found.points_since_best + 1) // 2 :]
+    above = (1 + case.limit(SLUG, "warning_share")) * found.best
+    return found.best > 0 and len(later) >= _LEAST_ABOVE and float((later > above).mean()) >= _ALMOST_ALL
 
 
 def _score_turned(case: Case, training: Objective | None) -> Finding | None:
@@ -135,7 +152,9 @@ def _memorized(case: Case) -> Finding | None:
             continue
         steps, values = track.points(most=256)
         half = len(values) // 2
-        if float(np.median(values[-3:]) - np.median(values[half : half + 3])) * scale_of(track) > _STILL_IMPROVES:
+        if float(np.median(values[-3:]) - np.median(values[half : half + 3])) * scale_of(track) > max(
+            _STILL_IMPROVES, _OF_GAP * gap
+        ):
             continue
         return case.finding(
             SLUG,
@@ -211,6 +230,20 @@ def _keeps_falling(curve: Objective, step: int) -> bool:
     reach = max(1, min(len(values) // 10, at + 1, len(values) - at))
     then = float(np.median(values[max(0, at - reach) : at + reach]))
     return float(np.median(values[-reach:])) < then
+
+
+def _never_better(case: Case, turn: _Turn, training: Objective | None) -> bool:
+    """Whether no evaluation came near the first one, while the training loss fell a lot: all of that is memory."""
+    values = turn.curve.points.values
+    if training is None or turn.course.best_at > 0 or len(values) >= _FEW or validation_scores(case):
+        return False
+    if values[1:].min() < (1 + case.limit(SLUG, "first_is_best")) * values[0]:
+        return False
+    steps, losses = training.points
+    reach = max(3, len(losses) // 20)
+    at = int(np.searchsorted(steps, turn.course.best_step))
+    then, now = float(np.median(losses[max(0, at - reach) : at + reach])), float(np.median(losses[-reach:]))
+    return len(losses) >= 4 * reach and now <= (1 - _FELL_SINCE) * then
 
 
 def _severity(case: Case, found: Course) -> Severity:

@@ -19,6 +19,7 @@ from pulseboard.diagnose.track import Track
 
 SLUG = "val-gap-from-start"
 _ROSE = 0.15  # of all answers
+_MOSTLY_WRONG = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def val_gap_from_start(case: Case) -> Iterator[Finding]:
     if not gaps or len(gaps) < len(judged):
         return
     gap = min(gaps, key=lambda gap: gap.followed)
-    if _scores_follow(case):
+    if _scores_follow(case) and not _by_heart(case, gap):
         return
     limit = case.limit(SLUG, "followed")
     yield case.finding(
@@ -104,6 +105,13 @@ def _scores_follow(case: Case) -> bool:
         and score.course.gain * scale_of(case.tracks[score.tag]) > case.limit(SLUG, "score_gain")
         for score in validation_scores(case)
     )
+
+
+def _by_heart(case: Case, gap: _Gap) -> bool:
+    """Whether next to nothing is left of the training loss, and most answers on held-out data are still wrong."""
+    low = [track for track in case.every("val.accuracy") if is_accuracy(track.tag) and track.finite_count >= 5]
+    wrong = bool(low) and all(float(np.median(t.tail.values[-3:])) * scale_of(t) < _MOSTLY_WRONG for t in low)
+    return wrong and gap.training < case.limit(SLUG, "by_heart") * gap.start
 
 
 def _gap(case: Case, track: Track, twin: Track) -> _Gap | None:

@@ -82,9 +82,12 @@ def _above_start(case: Case, points: Points, found: Course) -> bool:
     """A loss that only ever rose: it never improved, and is worse now."""
     above = found.end - found.start
     if found.points < 12:
-        # Too few points to estimate the noise: every point of the second half must be above.
-        later = points.values[found.points // 2 :]
-        return found.start > 0 and bool(later.min() >= (1 + case.limit(SLUG, "above_start")) * found.start)
+        # Too few points to estimate the noise: every later point must be above, half as far if it is most of the run.
+        limit, n = case.limit(SLUG, "above_start"), found.points
+        later, most = points.values[n // 2 :] / found.start, points.values[max(2, n // 4) :] / found.start
+        far = bool(later.min() >= 1 + limit)
+        lasts = n >= 8 and bool(most.min() >= 1 + limit / 2) and float(np.median(most)) >= 1 + limit
+        return found.start > 0 and (far or lasts)
     return (
         found.start > 0
         and above >= case.limit(SLUG, "above_start") * found.start

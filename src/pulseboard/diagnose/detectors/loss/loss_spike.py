@@ -17,9 +17,10 @@ from pulseboard.diagnose.facts.objective import Objective, objective
 from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.phrases import count, number, percent, times
 from pulseboard.diagnose.stats.course import Course, centered_median, course
-from pulseboard.diagnose.track import Points, Track
+from pulseboard.diagnose.track import Floats, Points, Track
 
 SLUG = "loss-spike"
+_QUIET = 0.1  # noise as a share of the level
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ def loss_spike(case: Case) -> Iterator[Finding]:
     undone = sum(float(values[s.peak]) > found.start + case.limit(SLUG, "noise") * found.noise for s in high)
     severe = not may_rise(case) and (
         undone >= case.limit(SLUG, "many")
+        or _points_undone(case, values, found) >= case.limit(SLUG, "points")
+        or _keeps_spiking(case, spikes, values, found)
         or (
             (lost >= case.limit(SLUG, "points") or share >= 2 * case.limit(SLUG, "share"))
             and (
@@ -91,6 +94,23 @@ def loss_spike(case: Case) -> Iterator[Finding]:
             ),
         ],
     )
+
+
+def _points_undone(case: Case, values: Floats, found: Course) -> int:
+    """How many points are above the first loss, after half of the way down was made, and far above the noise."""
+    half = np.flatnonzero(values <= found.start - 0.5 * found.gain)
+    if not len(half) or found.gain <= case.limit(SLUG, "noise") * found.noise:
+        return 0
+    return int((values[half[0] :] > found.start).sum())
+
+
+def _keeps_spiking(case: Case, spikes: list[_Spike], values: Floats, found: Course) -> bool:
+    """Whether spikes of several points come back again and again, each by a relevant share of a quiet level."""
+    if found.noise > _QUIET * abs(float(np.median(values))):
+        return False
+    again = [s for s in spikes if s.last > s.first and s.height >= case.limit(SLUG, "again") * abs(s.level)]
+    covered = sum(spike.last - spike.first + 1 for spike in again)
+    return len(again) > case.limit(SLUG, "many") and covered >= 2 * case.limit(SLUG, "share") * len(values)
 
 
 def _burst(case: Case, points: Points, found: Course) -> NDArray[np.intp] | None:

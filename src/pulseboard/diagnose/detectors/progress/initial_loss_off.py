@@ -11,6 +11,7 @@ from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.objective import loss_course, objective
+from pulseboard.diagnose.facts.perplexity import predicts_words
 from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.facts.scores import accuracies, scale_of
 from pulseboard.diagnose.phrases import number
@@ -54,13 +55,15 @@ def _beyond_any_vocabulary(case: Case) -> Finding | None:
     curve, found = objective(case).value, loss_course(case).value
     limit = case.limit(SLUG, "any_guess")
     # A detector's loss is a sum of many; and a model that has learned since has got over its start.
-    scored = bool(accuracies(case)) and not case.every("loss.components")
+    words = predicts_words(case).value is True
+    scored = (bool(accuracies(case)) or words) and not case.every("loss.components")
     learned = any(_has_learned(track) for track in accuracies(case))
     if learned or curve is None or curve.track is None or found is None or not scored or may_rise(case):
         return None
     # A sum over the batch stays large, so the end must be that of a mean.
     first = float(curve.points.values[0])
-    if not first > limit or not found.end < 0.5 * limit or first < case.limit(SLUG, "times_end") * found.end:
+    mean = found.end < 0.5 * limit and first >= case.limit(SLUG, "times_end") * found.end
+    if not first > limit or not (mean or words):
         return None
     step = int(curve.points.steps[0])
     return case.finding(

@@ -11,36 +11,45 @@ from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.learning import learning, weights_move
 from pulseboard.diagnose.facts.objective import Objective, loss_course, objective
-from pulseboard.diagnose.facts.regime import may_rise
-from pulseboard.diagnose.phrases import number, percent
+from pulseboard.diagnose.facts.regime import may_rise, regime
+from pulseboard.diagnose.facts.scores import scale_of
+from pulseboard.diagnose.facts.validation import validation_curves
+from pulseboard.diagnose.phrases import count, number, percent
 from pulseboard.diagnose.stats.course import Course
 from pulseboard.diagnose.stats.trend import trend
 from pulseboard.diagnose.track import Points
 
 SLUG = "loss-flat"
+_ROSE = 0.1  # of all answers
 
 
-@detector(id=SLUG, reads="train.loss|loss.components")
+@detector(id=SLUG, reads="train.loss|loss.components|val.loss")
 def loss_flat(case: Case) -> Iterator[Finding]:
     """No fall beyond the noise, and no other curve improved. Critical if the weights do not change."""
     curve, found = objective(case).value, loss_course(case).value
-    if curve is None or found is None or found.points < case.patient(case.limit(SLUG, "points")):
+    if curve is None or found is None:
+        yield from _held_out(case, evaluations=int(case.limit(SLUG, "evaluations_alone")))
+        return
+    if found.points < case.patient(case.limit(SLUG, "points")):
         raise TooShort(f"needs {case.limit(SLUG, 'points'):.0f} points of a training loss")
-    if may_rise(case):
+    # Losses that compete may stand still, a loss on held-out data may not.
+    if may_rise(case) and "reinforcement" in (regime(case).value or frozenset()):
         return
     if learning(case).value is not False:
-        if learning(case).value is None and _crawls(case, curve.points, found):
+        slow = learning(case).value is None and _crawls(case, curve.points, found)
+        if not may_rise(case) and (slow or _has_hardly_begun(case, curve.points, found)):
             yield _crawling(case, curve, found)
         return
     size = abs(found.start)
     fall = found.start - found.end
-    if size <= case.limit(SLUG, "floor") or abs(fall) > max(
-        case.limit(SLUG, "share") * size, 2.5 * found.error if found.points >= 24 else 0.0
-    ):
+    if size <= case.limit(SLUG, "floor"):
         return
-    # The first point is far above all others: the loss fell before the second was logged.
-    first = float(curve.points.values[0])
-    if first > found.end * (1 + 5 * case.limit(SLUG, "share")) and first - found.end > 4 * found.noise:
+    within = max(case.limit(SLUG, "share") * size, 2.5 * found.error if found.points >= 24 else 0.0)
+    if may_rise(case) or abs(fall) > min(within, case.limit(SLUG, "most") * size):
+        if found.points >= case.patient(case.limit(SLUG, "points_of_noise")):
+            yield from _held_out(case, evaluations=int(case.limit(SLUG, "evaluations")))
+        return
+    if _fell_at_once(case, curve.points, found.end) and float(curve.points.values[0]) - found.end > 4 * found.noise:
         return
     moves = weights_move(case)
     still = moves.value is False
@@ -59,6 +68,44 @@ def loss_flat(case: Case) -> Iterator[Finding]:
     )
 
 
+def _fell_at_once(case: Case, points: Points, end: float) -> bool:
+    """Whether the first point is far above the end: the loss fell before the second was logged."""
+    return float(points.values[0]) > end * (1 + 5 * case.limit(SLUG, "share"))
+
+
+def _held_out(case: Case, *, evaluations: int) -> Iterator[Finding]:
+    """Where training is not logged or too noisy to tell: no evaluation is better than the first."""
+    curves = [
+        curve
+        for curve in validation_curves(case, points=evaluations)
+        if len(np.unique(curve.points.steps)) >= evaluations
+    ]
+    if not curves:
+        raise TooShort(f"needs {evaluations} evaluations")
+    if learning(case).value is not False or not case.finished:
+        return
+    curve = curves[0]
+    first, last = (float(np.median(part)) for part in (curve.points.values[:3], curve.points.values[-3:]))
+    # One that changed, for better or for worse, is another matter.
+    if _fell_at_once(case, curve.points, last) or abs(last - first) > 5 * case.limit(SLUG, "share") * abs(first):
+        return
+    yield case.finding(
+        SLUG,
+        "warning",
+        curve.tag,
+        f"{curve} started at {number(first)} and is {number(last)} after "
+        f"{count(len(np.unique(curve.points.steps)), 'evaluation')}: nothing was learned.",
+        evidence=[
+            Evidence(
+                curve.tag,
+                "fall as a share of the start",
+                (first - last) / max(abs(first), 1e-300),
+                case.limit(SLUG, "share"),
+            )
+        ],
+    )
+
+
 def _crawls(case: Case, points: Points, found: Course) -> bool:
     """Down a straight, clean line, by next to nothing: it would take many such runs to get anywhere."""
     fall = found.start - found.end
@@ -67,6 +114,22 @@ def _crawls(case: Case, points: Points, found: Course) -> bool:
     line = trend(points)
     middle = float(np.median(points.values[len(points.values) // 2 :][: max(3, found.width)]))
     return line is not None and line.p_falling < 1e-6 and found.noise < 0.1 * fall and middle - found.end > 0.35 * fall
+
+
+def _has_hardly_begun(case: Case, points: Points, found: Course) -> bool:
+    """A small fall that gets faster and faster: by the end of the run, training has not really begun."""
+    fall, n = found.start - found.end, found.points
+    if not case.finished or n < case.limit(SLUG, "begin_points") or found.noise > 0.1 * fall:
+        return False
+    if not 0 < fall < case.limit(SLUG, "begin") * abs(found.start):
+        return False
+    levels = [float(np.median(part)) for part in np.array_split(points.values, 4)]
+    falls = -np.diff(levels)
+    scores = [
+        track for track in (*case.every("val.accuracy"), *case.every("train.accuracy")) if track.finite_count >= 4
+    ]
+    rose = any(float(np.ptp(track.points(most=256).values)) * scale_of(track) > _ROSE for track in scores)
+    return bool((np.diff(falls) > 0).all()) and bool(falls[-1] > 1.5 * falls[0] > 0) and not rose
 
 
 def _crawling(case: Case, curve: Objective, found: Course) -> Finding:

@@ -14,12 +14,15 @@ from pulseboard.diagnose.facts.regime import regime
 from pulseboard.diagnose.facts.schedule import rate_is_high
 from pulseboard.diagnose.facts.scores import accuracies, never_improved
 from pulseboard.diagnose.facts.validation import validation_curves
+from pulseboard.diagnose.roles.quantity import quantity_of
 from pulseboard.diagnose.stats.noise import noise_scale, running_median
 from pulseboard.diagnose.stats.trend import Trend, trend
-from pulseboard.diagnose.track import Floats, Points
+from pulseboard.diagnose.track import Floats, Points, Track
 
 # A validation loss that falls by this share of its level still improves.
 _STILL_FALLS = 0.03
+# Two series of one loss end within this share of each other.
+_SAME_LEVEL = 0.03
 
 
 @detector(id="loss-plateau", reads="train.loss")
@@ -30,7 +33,8 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
     n = len(values)
     whole = loss_course(case).value
     assert whole is not None
-    start, level = whole.start, float(np.median(values[-max(5, n // 5) :]))
+    # One loss may be logged at every step and at evaluations; the first value of any of them is the start.
+    start, level = max(whole.start, _first_elsewhere(case, loss)), float(np.median(values[-max(5, n // 5) :]))
     # A loss that never clearly fell is flat, or was good from the start.
     fallen = start - level
     if fallen < case.limit("loss-plateau", "fallen") * abs(start) or fallen < 4 * whole.error:
@@ -49,6 +53,7 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
     high = learned and level > case.limit("loss-plateau", "severe_level") * start
     severe = (away is not None and away.above and away.lasting) or (
         not _high_by_nature(case)
+        and not _falls(line, level, p=case.limit("loss-plateau", "may_fall"))
         and not _validation_improves(case, int(part.steps[0]))
         and (
             (
@@ -72,6 +77,28 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
         first_step=int(part.steps[0]),
         evidence=[Evidence(loss.tag, "share of the run without a fall", length, None, int(part.steps[0]))],
     )
+
+
+def _first_elsewhere(case: Case, loss: Track) -> float:
+    """The first value of the same loss under another name, at the same step or before; minus infinity if none."""
+    quantity = quantity_of(loss.tag)
+    alike = [
+        track
+        for track in case.every("train.loss")[1:]
+        if (other := quantity_of(track.tag)) is not None
+        and quantity is not None
+        and other.part == quantity.part == "whole"
+        and track.tag not in case.reading.maximized
+        and (track.first_step or 0) <= (loss.first_step or 0)
+        and _meet(track, loss)
+    ]
+    return max((float(track.head.values[0]) for track in alike if len(track)), default=-np.inf)
+
+
+def _meet(one: Track, other: Track) -> bool:
+    """Whether two series end at about the same level."""
+    a, b = (float(np.median(track.tail.values[-5:])) for track in (one, other))
+    return abs(a - b) <= _SAME_LEVEL * max(abs(a), abs(b))
 
 
 def _plateau_start(values: Floats, level: float) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.facts.perplexity import predicts_words
 from pulseboard.diagnose.stats.noise import running_median
 
 
@@ -35,6 +36,18 @@ def loss_too_good(case: Case) -> Iterator[Finding]:
         low = np.flatnonzero(level < floor)
         if len(low) >= max(3, 0.1 * len(level)):
             yield _finding(case, loss.tag, int(steps[low[0]]), float(level[-1]), floor, "lower than real text allows")
+            return
+    if predicts_words(case).value is True and float(level[-1]) < floor:
+        yield from _known_in_advance(case, floor)
+
+
+def _known_in_advance(case: Case, floor: float) -> Iterator[Finding]:
+    """Words of held-out text that are predicted almost without fail: the input contains them."""
+    for track in case.every("val.loss")[:1]:
+        at, losses = track.points(most=256)
+        low = np.flatnonzero(losses < floor)
+        if len(losses) >= 3 and len(low) and float(losses[-3:].max()) < floor:
+            yield _finding(case, track.tag, int(at[low[0]]), float(losses[-1]), floor, "lower than real text allows")
 
 
 def _guess_at_start(case: Case, start: float) -> bool:

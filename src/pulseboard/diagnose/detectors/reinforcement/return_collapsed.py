@@ -7,22 +7,38 @@ from collections.abc import Iterator
 import numpy as np
 
 from pulseboard.core.finding import Evidence, Finding
-from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
-from pulseboard.diagnose.facts.returns import main_return
+from pulseboard.diagnose.facts.returns import episode_returns, main_return
 from pulseboard.diagnose.phrases import number
 from pulseboard.diagnose.stats.course import centered_median, course
-from pulseboard.diagnose.track import Points
+from pulseboard.diagnose.stats.trend import trend
+from pulseboard.diagnose.track import Floats, Points, Track
 
 SLUG = "return-collapsed"
 _SURE = 6.0  # standard errors
+_FALLS = 1e-4  # p-value
+_LONG = 128  # points, of which eighths are independent even if neighbors are not
+# With fewer points, chance would put the last ones below all others too often.
+_FEWEST = 8
 
 
 @detector(id=SLUG, reads="rl.return")
 def return_collapsed(case: Case) -> Iterator[Finding]:
     """The return lost most of its improvement and has not recovered."""
-    track = main_return(case, points=int(case.limit(SLUG, "points")))
-    steps, values = track.points(most=512)
+    track = main_return(case, points=_FEWEST)
+    steps, values = episode_returns(case, track)
+    if len(values) < case.limit(SLUG, "points"):
+        yield from _below_all_before(case, track, Points(steps, values))
+        return
+    lost = _lost(case, track, Points(steps, values)) or _only_worse(case, track, Points(steps, values))
+    if lost is not None:
+        yield lost
+
+
+def _lost(case: Case, track: Track, returns: Points) -> Finding | None:
+    """Most of the improvement is lost, far beyond the noise, and it stays lost."""
+    steps, values = returns
     found = course(Points(steps, -values))
     assert found is not None
     limit = case.limit(SLUG, "share")
@@ -32,20 +48,21 @@ def return_collapsed(case: Case) -> Iterator[Finding]:
         8 * found.error, found.noise
     )
     # Less may be lost where it is beyond doubt.
-    if found.surprise >= 2 * _SURE and found.stays_up >= 0.7 * found.rise:
+    held = _held_down(case, values)
+    if held or (found.surprise >= 2 * _SURE and found.stays_up >= 0.7 * found.rise):
         limit = case.limit(SLUG, "sure_share")
-    if kept >= limit or not gained or found.rise < 2 * found.noise or found.surprise < _SURE:
-        return
+    if kept >= limit or not gained or found.rise < 2 * found.noise or (found.surprise < _SURE and not held):
+        return None
     if found.stays_up < 0.4 * found.rise or found.rise < case.limit(SLUG, "fall") * max(
         abs(found.best), abs(found.end)
     ):
-        return
+        return None
     level = -centered_median(values, found.width)
     near = np.flatnonzero(level <= found.best + (1 - limit) * found.rise)
     first = int(steps[int(near[-1])]) if len(near) else found.best_step
     kl = case.one("rl.kl")
     moved = f" {kl.tag} reached {number(kl.high)}." if kl is not None and kl.high > 1.0 else ""
-    yield case.finding(
+    return case.finding(
         SLUG,
         "warning",
         track,
@@ -53,4 +70,60 @@ def return_collapsed(case: Case) -> Iterator[Finding]:
         f"lost most of what it had learned.{moved}",
         first_step=first,
         evidence=[Evidence(track.tag, "share of the gain that is left", kept, limit, int(steps[-1]))],
+    )
+
+
+def _held_down(case: Case, values: Floats) -> bool:
+    """Whether three eighths of the run at the end are all below the best one and its neighbors, and far below it.
+
+    It takes no estimate of the noise, which means over many episodes hide.
+    """
+    levels = np.array([np.median(part) for part in np.array_split(values, 8)])
+    best = int(np.argmax(levels[:5]))
+    high = levels[max(0, best - 1) : best + 2].min()
+    size = max(abs(float(levels[best])), abs(float(levels[-1])))
+    low = float(levels[-3:].max())
+    return len(values) >= _LONG and best <= 3 and low < min(high, float(levels[best]) - case.limit(SLUG, "fall") * size)
+
+
+def _only_worse(case: Case, track: Track, returns: Points) -> Finding | None:
+    """The whole last quarter is below the whole first one, and there is a clear downward trend."""
+    steps, values = returns
+    quarter = len(values) // 4
+    first, last = values[:quarter], values[-quarter:]
+    fall = float(np.median(first) - np.median(last))
+    size = max(abs(float(np.median(first))), abs(float(np.median(last))))
+    if last.max() >= first.min() or fall < case.limit(SLUG, "fall") * size:
+        return None
+    line = trend(returns)
+    if line is None or line.p_falling > _FALLS:
+        return None
+    return case.finding(
+        SLUG,
+        "warning",
+        track,
+        f"{track.tag} fell from {number(float(np.median(first)))} to {number(float(np.median(last)))}, and no value of "
+        "the last quarter reaches any of the first: the policy gets worse.",
+        evidence=[Evidence(track.tag, "p-value of a falling trend", line.p_falling, _FALLS, int(steps[-1]))],
+    )
+
+
+def _below_all_before(case: Case, track: Track, returns: Points) -> Iterator[Finding]:
+    """Few points show a collapse if the last ones are below all others by more than those ever differed."""
+    steps, values = returns
+    if len(values) < _FEWEST:
+        raise TooShort(f"{track.tag!r} has {len(values)} of the {_FEWEST} different points this needs")
+    last = max(3, len(values) // 4)
+    before, after = values[:-last], values[-last:]
+    drop, spread = float(before.min() - after.max()), float(np.ptp(before))
+    if drop <= spread or spread <= 0 or drop < case.limit(SLUG, "fall") * max(abs(float(before.max())), 1e-12):
+        return
+    yield case.finding(
+        SLUG,
+        "warning",
+        track,
+        f"{track.tag} was between {number(float(before.min()))} and {number(float(before.max()))}, and the last "
+        f"{last} values are {number(float(after.max()))} or less.",
+        first_step=int(steps[-last]),
+        evidence=[Evidence(track.tag, "fall relative to the range before", drop / spread, 1.0, int(steps[-1]))],
     )

@@ -7,30 +7,39 @@ from collections.abc import Iterator
 import numpy as np
 
 from pulseboard.core.finding import Evidence, Finding
-from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
-from pulseboard.diagnose.facts.returns import main_return
+from pulseboard.diagnose.facts.returns import acts_at_random, main_return, returns_while_learning
 from pulseboard.diagnose.phrases import count, number
 from pulseboard.diagnose.stats.noise import noise_scale
-from pulseboard.diagnose.stats.trend import trend
-from pulseboard.diagnose.track import Floats
+from pulseboard.diagnose.stats.trend import Trend, trend
+from pulseboard.diagnose.track import Floats, Points, Track
 
 SLUG = "return-flat"
 _PARTS = 8
+_ALMOST_ALWAYS = 0.9
 
 
 @detector(id=SLUG, reads="rl.return")
 def return_flat(case: Case) -> Iterator[Finding]:
     """No eighth of the run earned more than the first points, and there is no upward trend."""
-    track = main_return(case, points=int(case.patient(case.limit(SLUG, "points"))))
-    steps, values = track.points(most=512)
-    line = trend(track.points(most=512))
-    if line is None or line.p_rising < case.limit(SLUG, "p"):
-        return
+    least = int(case.patient(case.limit(SLUG, "points")))
+    track = main_return(case, points=least)
+    steps, values = returns_while_learning(case, track)
+    if len(values) < least:
+        raise TooShort(f"{track.tag!r} has {len(values)} of the {least} points this needs since the first update")
+    line = trend(Points(steps, values))
     parts = np.array_split(values, _PARTS)
     first, last = float(np.median(parts[0])), float(np.median(parts[-1]))
     levels = [float(np.median(part)) for part in parts]
-    if _rose(case, values, levels) or _is_at_its_best(values) or _could_be_noise(case, values, levels):
+    if line is None:
+        return
+    if acts_at_random(case, points=least) and line.end < (1 + case.limit(SLUG, "random_rise")) * abs(line.start):
+        yield _at_random(case, track, first, last)
+        return
+    if _rises(case, line, values) or _rose(case, values, levels):
+        return
+    if _is_at_its_best(values) or _could_be_noise(case, values, levels):
         return
     yield case.finding(
         SLUG,
@@ -43,6 +52,37 @@ def return_flat(case: Case) -> Iterator[Finding]:
             Evidence(track.tag, "p-value of a rising trend", line.p_rising, case.limit(SLUG, "p"), int(steps[-1]))
         ],
     )
+
+
+def _at_random(case: Case, track: Track, first: float, last: float) -> Finding:
+    entropy = case.one("rl.entropy")
+    assert entropy is not None
+    return case.finding(
+        SLUG,
+        "warning",
+        track,
+        f"{track.tag} went from {number(first)} to {number(last)}, and {entropy.tag} has stayed at "
+        f"{number(entropy.last_value)}: the policy still chooses at random.",
+        evidence=[Evidence(entropy.tag, "last value", entropy.last_value, None, entropy.last_step)],
+    )
+
+
+def _rises(case: Case, line: Trend, values: Floats) -> bool:
+    """Whether there is an upward trend: a clear one, or one that may become one and is not small."""
+    if line.p_rising < case.limit(SLUG, "p"):
+        size = max(abs(line.start), abs(line.end), 1e-12)
+        # A critic that explains nothing, and hardly any rise: the policy drifts.
+        return not (_critic_is_blind(case) and line.end - line.start < case.limit(SLUG, "drift") * size)
+    few = len(values) < case.limit(SLUG, "few")
+    p = case.limit(SLUG, "few_may_rise" if few else "may_rise")
+    return line.p_rising < p and line.end - line.start > 0.5 * noise_scale(values)
+
+
+def _critic_is_blind(case: Case) -> bool:
+    """Whether the critic explains none of what happens, from the first update to the last."""
+    track = case.one("rl.explained")
+    values = track.points(most=512).values if track is not None else np.empty(0)
+    return len(values) >= case.limit(SLUG, "points") and float(np.quantile(values, 0.9)) <= 0.0
 
 
 def _rose(case: Case, values: Floats, levels: list[float]) -> bool:
@@ -66,5 +106,6 @@ def _could_be_noise(case: Case, values: Floats, levels: list[float]) -> bool:
 
 
 def _is_at_its_best(values: Floats) -> bool:
-    """A constant return above zero is probably the maximum."""
-    return bool(np.ptp(values) == 0 and values[0] > 0)
+    """A return that is almost always the same, and never higher, is probably the maximum if it is not negative."""
+    top = float(values.max())
+    return bool((values == top).mean() >= _ALMOST_ALWAYS) and (top > 0 or bool(values.min() < top))

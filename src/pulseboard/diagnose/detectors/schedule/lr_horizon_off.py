@@ -9,13 +9,24 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
-from pulseboard.diagnose.track import Floats
+from pulseboard.diagnose.facts.objective import objective
+from pulseboard.diagnose.facts.regime import may_rise
+from pulseboard.diagnose.phrases import number, percent
+from pulseboard.diagnose.track import Floats, Points, Track
+
+SLUG = "lr-horizon-off"
+# Points of the loss before and after a cut of the rate.
+_LEAST_BEFORE, _LEAST_AFTER = 4, 9
 
 
-@detector(id="lr-horizon-off", reads="lr")
+@detector(id=SLUG, reads="lr")
 def lr_horizon_off(case: Case) -> Iterator[Finding]:
     """A decaying schedule that reaches its floor early, or that the run does not finish."""
     rate = case.need("lr", points=10)
+    cut = _cut_early(case, rate)
+    if cut is not None:
+        yield cut
+        return
     steps, values = rate.points(most=1024)
     top, last = float(values.max()), int(steps[-1])
     peak_at = int(np.argmax(values))
@@ -63,3 +74,61 @@ def _by_steps(values: Floats, top: float) -> bool:
     """Whether the rate falls in a few large steps."""
     falls = -np.diff(values)
     return bool(np.sort(falls)[-3:].sum() > 0.5 * float(values[0] - values[-1]) and len(falls) > 20)
+
+
+def _cut_early(case: Case, rate: Track) -> Finding | None:
+    """A rate that was cut in the first half of the run while the loss was falling, which ended the fall.
+
+    A cut in time makes the loss fall faster at first. One that comes too early slows it down at once.
+    """
+    curve = objective(case).value
+    if curve is None or not case.finished or may_rise(case):
+        return None
+    steps, values = rate.points(most=1024)
+    low = case.limit(SLUG, "cut") * float(values.max())
+    below = np.flatnonzero(values > low)
+    if not len(below) or below[-1] + 1 >= len(values):
+        return None
+    at, first, last = int(steps[below[-1] + 1]), int(curve.points.steps[0]), int(curve.points.steps[-1])
+    if at <= first or at - first > case.limit(SLUG, "cut_before") * (last - first):
+        return None
+    before, after = _falls_around(curve.points, at)
+    level, start = _level_at(curve.points, at), float(np.median(curve.points.values[:3]))
+    # Near the end of its way a loss slows down by itself.
+    if level < case.limit(SLUG, "much_left") * start:
+        return None
+    if before < case.limit(SLUG, "was_falling") * abs(level) or after > case.limit(SLUG, "falls_on") * before:
+        return None
+    return case.finding(
+        SLUG,
+        "warning",
+        rate,
+        f"{rate.tag} fell below {percent(case.limit(SLUG, 'cut'))} of its peak at step {at}, after "
+        f"{percent((at - first) / (last - first))} of the run, while {curve} was still falling: by {number(before)} "
+        f"just before, and by {number(max(0.0, after))} in all the time since.",
+        first_step=at,
+        evidence=[
+            Evidence(
+                curve.tag, "fall after the cut relative to that before", after / before, case.limit(SLUG, "falls_on")
+            )
+        ],
+    )
+
+
+def _falls_around(points: Points, step: int) -> tuple[float, float]:
+    """How far a loss fell in the third of its time before a step, or all of it if short, and in all the time after."""
+    steps, values = points
+    n = int((steps <= step).sum())
+    if n < _LEAST_BEFORE or len(steps) - n < _LEAST_AFTER:
+        return 0.0, 0.0
+    begin = int(steps[0]) + (step - int(steps[0])) * 2 // 3
+    later = _level_at(points, step)
+    earlier = _level_at(points, begin) if n >= _LEAST_AFTER else float(values[0])
+    return earlier - later, later - float(np.median(values[-max(3, len(values) // 10) :]))
+
+
+def _level_at(points: Points, step: int) -> float:
+    """The median of the few points before a step."""
+    end = max(1, int(np.searchsorted(points.steps, step, "right")))
+    width = 1 if len(points.values) < 24 else max(3, len(points.values) // 20)
+    return float(np.median(points.values[max(0, end - width) : end]))
