@@ -5,6 +5,7 @@ import pytest
 
 from pulseboard.diagnose.detector import run_detectors
 from pulseboard.diagnose.facts.returns import episode_returns
+from pulseboard.diagnose.facts.signs.sign import signs_of
 
 RETURN = "rollout/ep_rew_mean"
 
@@ -152,3 +153,17 @@ def test_large_updates_of_a_policy_that_earns_well_are_a_note(case):
     curves = {RETURN: noisy(20 + 400 * X, 5), "train/approx_kl": np.full(60, 0.3)}
     assert "policy-update-too-large" not in alarms(case, curves)
     assert "policy-update-too-large" in {f.slug for f in run_detectors(case(curves)).findings}
+
+
+# ---- what separates causes
+
+
+def test_a_critic_that_learns_alone_and_large_updates_are_signs(case):
+    uniform = np.full(60, -np.log(2))
+    learns, blind = noisy(0.6 * X, 0.02), noisy(0.0 * X, 0.02)
+    curves = {RETURN: noisy(22 + X, 0.5), "train/entropy_loss": uniform, "train/explained_variance": learns}
+    assert signs_of(case(curves))["sign:critic-learns-alone"] is True
+    assert signs_of(case({**curves, "train/explained_variance": blind}))["sign:critic-learns-alone"] is False
+    assert "sign:critic-learns-alone" not in signs_of(case({RETURN: X}))
+    assert signs_of(case({RETURN: X, "train/approx_kl": np.full(60, 0.3)}))["sign:large-updates"] is True
+    assert signs_of(case({RETURN: X, "train/approx_kl": np.full(60, 0.01)}))["sign:large-updates"] is False

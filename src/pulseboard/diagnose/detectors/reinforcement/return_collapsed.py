@@ -87,13 +87,13 @@ def _held_down(case: Case, values: Floats) -> bool:
 
 
 def _only_worse(case: Case, track: Track, returns: Points) -> Finding | None:
-    """The whole last quarter is below the whole first one, and there is a clear downward trend."""
+    """The last quarter is below the first one, most points of one below most of the other, and the trend is clear."""
     steps, values = returns
     quarter = len(values) // 4
     first, last = values[:quarter], values[-quarter:]
     fall = float(np.median(first) - np.median(last))
     size = max(abs(float(np.median(first))), abs(float(np.median(last))))
-    if last.max() >= first.min() or fall < case.limit(SLUG, "fall") * size:
+    if np.quantile(last, 0.75) >= np.quantile(first, 0.25) or fall < case.limit(SLUG, "fall") * size:
         return None
     line = trend(returns)
     if line is None or line.p_falling > _FALLS:
@@ -102,8 +102,8 @@ def _only_worse(case: Case, track: Track, returns: Points) -> Finding | None:
         SLUG,
         "warning",
         track,
-        f"{track.tag} fell from {number(float(np.median(first)))} to {number(float(np.median(last)))}, and no value of "
-        "the last quarter reaches any of the first: the policy gets worse.",
+        f"{track.tag} fell from {number(float(np.median(first)))} to {number(float(np.median(last)))}, and has "
+        "never recovered: the policy gets worse.",
         evidence=[Evidence(track.tag, "p-value of a falling trend", line.p_falling, _FALLS, int(steps[-1]))],
     )
 
