@@ -235,10 +235,3 @@ def test_a_training_loss_of_almost_nothing_with_most_answers_wrong_is_a_gap(case
     val, low = noisy(2.1 - 0.1 * (1 - np.exp(-20 * X)), 0.002), noisy(0.34 - 0.17 * np.exp(-15 * X), 0.002)
     assert "val-gap-from-start" in alarms(case, {"train/loss": train, "val/loss": val, "val/acc": low})
     assert "val-gap-from-start" not in alarms(case, {"train/loss": train, "val/loss": val, "val/acc": low + 0.4})
-
-
-def test_the_last_evaluation_before_a_shift_need_not_be_the_best(case):
-    train = noisy(np.where(X < 0.5, 0.9 - 0.8 * X, 1.6 - 0.4 * (X - 0.5)), 0.03)
-    val = np.array([0.86, 0.75, 0.7, 0.63, 0.6, 0.59, 0.58, 0.585, 0.59, 9.1, 9.3, 9.0, 9.4, 9.2, 9.1, 9.5, 9.2, 9.3])
-    at = np.arange(18) * 3 + 3
-    assert "data-shift" in alarms(case, {"train/loss": train, "val/loss": (at, val)})

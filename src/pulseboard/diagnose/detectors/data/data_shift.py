@@ -11,12 +11,11 @@ from pulseboard.diagnose.case import Case, window_points
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.episodes import Episode, episodes, stride_steps
 from pulseboard.diagnose.facts.clock import steps_on_clock
-from pulseboard.diagnose.facts.objective import Objective, loss_course, objective
+from pulseboard.diagnose.facts.objective import loss_course, objective
 from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.phrases import number, percent
 from pulseboard.diagnose.phrases import times as multiple
-from pulseboard.diagnose.stats.course import Course
-from pulseboard.diagnose.track import Floats, Points, Track
+from pulseboard.diagnose.track import Points, Track
 
 
 @detector(id="data-shift", reads=("train.loss", "gradient.norm|val.loss"))
@@ -61,46 +60,33 @@ def _by_validation(case: Case, loss: Track) -> Iterator[Finding]:
     if curve is None or found is None or may_rise(case):
         return
     for track in case.every("val.loss")[:2]:
-        for before in _last_before(track.points().values):
-            shift = _worse_since(case, loss, track, curve, found, before)
-            if shift is not None:
-                yield shift
-                return
-
-
-def _last_before(values: Floats) -> list[int]:
-    """The evaluations that may be the last before a change: the best one, and the one before the largest rise."""
-    if len(values) < 6:
-        return []
-    return list(dict.fromkeys([int(np.argmin(values)), int(np.argmax(np.diff(values)))]))
-
-
-def _worse_since(case: Case, loss: Track, track: Track, curve: Objective, found: Course, before: int) -> Finding | None:
-    values = track.points().values
-    later = values[before + 1 :]
-    if before < 2 or len(later) < 3:
-        return None
-    level = float(values[before])
-    share = (float(np.median(later)) - level) / max(abs(level), 1e-300)
-    # It was better at every evaluation before than at any after, but for the first ones.
-    stays = float(later.min()) > level + 0.3 * share * abs(level)
-    if not stays or share < case.limit("data-shift", "lasting_rise"):
-        return None
-    clock = steps_on_clock(track, loss)
-    first, last = int(clock[before]), int(clock[before + 1])
-    if case.explained_by(first, within_steps=last - first, until=last) is not None:
-        return None
-    if _jump_between(curve.points, first, last) < max(5 * found.noise, 0.2 * found.gain):
-        return None
-    return case.finding(
-        "data-shift",
-        "warning",
-        loss,
-        f"{loss.tag} jumped after step {first}, and {track.tag} has been worse since: {number(level)} before, "
-        f"{number(float(later[-1]))} now. The data probably changed.",
-        first_step=first,
-        evidence=[Evidence(track.tag, "rise as a share of the last before", share, None, first)],
-    )
+        values = track.points().values
+        best = int(np.argmin(values)) if len(values) else 0
+        later = values[best + 1 :]
+        if best < 2 or len(later) < 3:
+            continue
+        lowest = float(values[best])
+        share = (float(np.median(later)) - lowest) / max(abs(lowest), 1e-300)
+        # It was better at every evaluation before than at any after, but for the first ones.
+        stays = float(later.min()) > lowest + 0.3 * share * abs(lowest)
+        if not stays or share < case.limit("data-shift", "lasting_rise"):
+            continue
+        clock = steps_on_clock(track, loss)
+        first, last = int(clock[best]), int(clock[best + 1])
+        if case.explained_by(first, within_steps=last - first, until=last) is not None:
+            continue
+        if _jump_between(curve.points, first, last) < max(5 * found.noise, 0.2 * found.gain):
+            continue
+        yield case.finding(
+            "data-shift",
+            "warning",
+            loss,
+            f"{loss.tag} jumped after step {first}, and {track.tag} has been worse since: {number(lowest)} before, "
+            f"{number(float(later[-1]))} now. The data probably changed.",
+            first_step=first,
+            evidence=[Evidence(track.tag, "rise as a share of the best before", share, None, first)],
+        )
+        return
 
 
 def _jump_between(points: Points, first: int, last: int) -> float:

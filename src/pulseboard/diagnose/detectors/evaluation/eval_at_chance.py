@@ -52,7 +52,7 @@ def eval_at_chance(case: Case) -> Iterator[Finding]:
                 level,
             )
             return
-        if case.finished and not benchmark and (same := _same_answer(track, evaluations=least + 1)) is not None:
+        if case.finished and not benchmark and (same := _same_answer(case, track, evaluations=least + 1)) is not None:
             yield _finding(
                 case,
                 track,
@@ -76,9 +76,12 @@ def eval_at_chance(case: Case) -> Iterator[Finding]:
             return
 
 
-def _same_answer(track: Track, *, evaluations: int) -> float | None:
+def _same_answer(case: Case, track: Track, *, evaluations: int) -> float | None:
     """A low accuracy that is the same to the last digit from some evaluation to the end, for at least half of them."""
     values = track.points(most=256).values
+    loss = case.one("train.loss")
+    if loss is not None and loss.finite_count < len(loss):  # a model of NaNs has one answer, and a finding of its own
+        return None
     changes = np.flatnonzero(np.diff(values) != 0)
     same = len(values) - 1 - int(changes[-1]) if len(changes) else 0
     level = float(values[-1]) * scale_of(track)

@@ -44,8 +44,10 @@ def loss_flat(case: Case) -> Iterator[Finding]:
     fall = found.start - found.end
     if size <= case.limit(SLUG, "floor"):
         return
-    within = max(case.limit(SLUG, "share") * size, 2.5 * found.error if found.points >= 24 else 0.0)
-    if may_rise(case) or abs(fall) > min(within, case.limit(SLUG, "most") * size):
+    # As if neighbors were independent: a standstill is a claim, and a wide error would make it easy.
+    error = found.error / found.widening
+    within = max(case.limit(SLUG, "share") * size, 2.5 * error if found.points >= 24 else 0.0)
+    if may_rise(case) or abs(fall) > within:
         if found.points >= case.patient(case.limit(SLUG, "points_of_noise")):
             yield from _held_out(case, evaluations=int(case.limit(SLUG, "evaluations")))
         return
