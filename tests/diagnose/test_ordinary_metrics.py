@@ -235,3 +235,10 @@ def test_a_training_loss_of_almost_nothing_with_most_answers_wrong_is_a_gap(case
     val, low = noisy(2.1 - 0.1 * (1 - np.exp(-20 * X)), 0.002), noisy(0.34 - 0.17 * np.exp(-15 * X), 0.002)
     assert "val-gap-from-start" in alarms(case, {"train/loss": train, "val/loss": val, "val/acc": low})
     assert "val-gap-from-start" not in alarms(case, {"train/loss": train, "val/loss": val, "val/acc": low + 0.4})
+
+
+def test_a_step_up_in_the_middle_of_a_noisy_loss_is_a_divergence(case):
+    x = np.linspace(0, 1, 64)
+    stepped = noisy(np.where(x < 0.5, 0.85 - 0.75 * x, 1.9 - 0.8 * (x - 0.5)), 0.08)
+    assert "loss-diverged" in alarms(case, {"loss": stepped})
+    assert "loss-diverged" not in alarms(case, {"loss": noisy(np.where(x < 0.5, 0.85 - 0.75 * x, 0.55), 0.08)})

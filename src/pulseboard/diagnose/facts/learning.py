@@ -20,6 +20,7 @@ _CLEAR_FALL = 0.05
 _SURE = 4.0
 _NO_RISE = 0.05
 _STANDSTILL = 0.01
+ON_HELD_OUT = "on held-out data nothing improved"
 # A training loss that fell by less, and not clearly, says nothing where held-out data says no.
 _HIDDEN_FALL = 0.25
 
@@ -48,7 +49,7 @@ def learning(case: Case) -> Fact[bool]:
     if still and len(still) == len(seen):
         return Fact(False, 0.9 if len(still) > 1 else 0.75, tuple(still[:3]), "none of these improved")
     if held_out and all(improved is False for _, improved in held_out) and _small_fall(fallen):
-        return Fact(False, 0.7, tuple(tag for tag, _ in held_out[:3]), "on held-out data nothing improved")
+        return Fact(False, 0.7, tuple(tag for tag, _ in held_out[:3]), ON_HELD_OUT)
     return Fact(None, why="the curves are too short or too noisy to tell")
 
 

@@ -14,9 +14,10 @@ from pulseboard.diagnose.facts.regime import may_rise, regime
 from pulseboard.diagnose.facts.scores import validation_scores
 from pulseboard.diagnose.phrases import number, percent, times
 from pulseboard.diagnose.stats.course import Course, centered_median, course
-from pulseboard.diagnose.track import Points
+from pulseboard.diagnose.track import Floats, Points
 
 SLUG = "loss-diverged"
+_LEAST_ABOVE, _ALMOST_ALL = 12, 0.95
 
 
 @detector(id=SLUG, reads="train.loss|loss.components")
@@ -36,7 +37,7 @@ def loss_diverged(case: Case) -> Iterator[Finding]:
         return
     if _above_start(case, points, found):
         yield _finding(case, curve, points, found, f"{times(found.end / found.start)} its first value", found.start)
-    elif _above_best(case, found):
+    elif _above_best(case, points, found):
         lost = min(found.lost_share, 10.0)
         share = "all" if lost >= 1 else percent(lost)
         yield _finding(case, curve, points, found, f"{share} of the improvement is lost", found.best)
@@ -51,7 +52,7 @@ def _since_the_last_plan(case: Case, points: Points) -> Points:
     return Points(points.steps[later], points.values[later])
 
 
-def _above_best(case: Case, found: Course) -> bool:
+def _above_best(case: Case, points: Points, found: Course) -> bool:
     # A loss that began very high has gained so much at first that nothing later seems to count.
     much = found.lost_share >= case.limit(SLUG, "lost") or (
         found.lost_share >= case.limit(SLUG, "lost_of_much")
@@ -72,10 +73,23 @@ def _above_best(case: Case, found: Course) -> bool:
         much
         and found.rise_share >= case.limit(SLUG, "rise")
         and found.rise >= case.limit(SLUG, "noise") * found.noise
-        and found.surprise >= case.limit(SLUG, "surprise")
         and found.stays_up >= 0.5 * found.rise
-        and found.gain > 2 * found.error
+        and (
+            (found.surprise >= case.limit(SLUG, "surprise") and found.gain > 2 * found.error)
+            or (found.lost_share >= case.limit(SLUG, "severe") and _stays_above(case, points.values, found))
+        )
     )
+
+
+def _stays_above(case: Case, values: Floats, found: Course) -> bool:
+    """Whether almost every point of the second half since the best is far above it, however noisy they are.
+
+    A step in the middle of a run looks like noise with a long memory, which makes errors wide.
+    """
+    later = values[found.best_at + (found.points_since_best + 1) // 2 :]
+    above = (1 + case.limit(SLUG, "clear_rise")) * found.best
+    learned = found.gain > 2 * found.error / found.widening
+    return learned and found.best > 0 and len(later) >= _LEAST_ABOVE and float((later > above).mean()) >= _ALMOST_ALL
 
 
 def _above_start(case: Case, points: Points, found: Course) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
-from pulseboard.diagnose.facts.learning import learning, weights_move
+from pulseboard.diagnose.facts.learning import ON_HELD_OUT, learning, weights_move
 from pulseboard.diagnose.facts.objective import Objective, loss_course, objective
 from pulseboard.diagnose.facts.regime import may_rise, regime
 from pulseboard.diagnose.facts.scores import scale_of
@@ -47,7 +47,7 @@ def loss_flat(case: Case) -> Iterator[Finding]:
     # As if neighbors were independent: a standstill is a claim, and a wide error would make it easy.
     error = found.error / found.widening
     within = max(case.limit(SLUG, "share") * size, 2.5 * error if found.points >= 24 else 0.0)
-    if may_rise(case) or abs(fall) > within:
+    if may_rise(case) or abs(fall) > within or learning(case).why == ON_HELD_OUT:
         if found.points >= case.patient(case.limit(SLUG, "points_of_noise")):
             yield from _held_out(case, evaluations=int(case.limit(SLUG, "evaluations")))
         return
