@@ -65,7 +65,7 @@ def averaged(earned, lengths, *, every=4, window=100):
     return steps, np.array(mean), np.array(length)
 
 
-@pytest.mark.parametrize("episodes", [80, 320])
+@pytest.mark.parametrize("episodes", [80, 320, 1600])
 def test_a_mean_over_the_last_episodes_is_undone(case, episodes):
     rng = np.random.default_rng(episodes)
     earned, lengths = rng.normal(size=episodes), rng.integers(10, 200, episodes)

@@ -45,26 +45,34 @@ def episode_returns(case: Case, track: Track, *, most: int = 512) -> Points:
     Such a mean hides the noise of episodes and moves late. It can be undone if its number of episodes is known: before
     the window is full, the mean length of an episode times that number is the step. Other series are as logged.
     """
-    steps, values = track.points(most=most)
+    steps, values = track.points()
     lengths = _mean_lengths(case, track, steps)
     if lengths is None or len(values) < _LEAST_POINTS or track.block_points != 1:
         return fresh_returns(track, most=most)
     counts = steps / np.maximum(lengths, 1e-9)
-    each = float(counts[0])
-    whole = round(each)
-    known = min(len(values), int(_WINDOW // max(1, whole)))
-    expected = whole * np.arange(1, known + 1)
-    if whole < 1 or known < _LEAST_POINTS or np.abs(counts[:known] / expected - 1).max() > _NEAR_WHOLE:
+    each = max(1, round(float(counts[0])))  # episodes per point
+    known = min(len(values), _WINDOW // each)
+    expected = each * np.arange(1, known + 1)
+    uneven = len(values) > known and _WINDOW % each > 0
+    if uneven or known < _LEAST_POINTS or np.abs(counts[:known] / expected - 1).max() > _NEAR_WHOLE:
         return fresh_returns(track, most=most)
+    blocks = _undone(values, known)
+    size = -(-len(blocks) // most)
+    cut = len(blocks) - len(blocks) % size
+    return Points(steps[size - 1 : cut : size], blocks[:cut].reshape(-1, size).mean(axis=1))
+
+
+def _undone(values: Floats, window: int) -> Floats:
+    """The points of which `values` are the means, over all points so far and over at most a window of them."""
     blocks = np.empty(len(values))
     for i in range(len(values)):
-        if i < known:
+        if i < window:
             blocks[i] = (i + 1) * values[i] - i * (values[i - 1] if i else 0.0)
         else:
-            blocks[i] = blocks[i - known] + known * (values[i] - values[i - 1])
+            blocks[i] = blocks[i - window] + window * (values[i] - values[i - 1])
     # Differences of means that were stored with seven digits.
-    grain = _GRAIN * known * float(np.abs(values).max())
-    return Points(steps, np.round(blocks / grain) * grain if grain > 0 else blocks)
+    grain = _GRAIN * window * float(np.abs(values).max())
+    return np.round(blocks / grain) * grain if grain > 0 else blocks
 
 
 def _mean_lengths(case: Case, track: Track, steps: Ints) -> Floats | None:
@@ -76,7 +84,7 @@ def _mean_lengths(case: Case, track: Track, steps: Ints) -> Floats | None:
     for tag, other in case.tracks.items():
         every = set(words_of(tag).every)
         if {"len", "length"} & every and {"ep", "episode"} & every and _OVER_EPISODES & every:
-            same = other.points(most=len(steps))
+            same = other.points()
             if len(same.steps) == len(steps) and bool((same.steps == steps).all()):
                 return same.values
     return None
