@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from pulseboard.core.finding import Finding, Incident, RunReport
+from pulseboard.core.finding import Finding, Incident, NextCheck, NotChecked, RankedCause, RunReport
 from pulseboard.diagnose.phrases import percent
+from pulseboard.diagnose.report.section import section
 from pulseboard.diagnose.report.sentences import (
     cause_sentence,
     cause_title,
-    coverage_sentence,
     evidence_sentences,
     incident_span,
-    likely_causes,
-    notes_of,
-    nothing_found,
     status_label,
 )
 from pulseboard.diagnose.report.text import summary_rows, title_of
@@ -48,7 +45,7 @@ def as_html(reports: Iterable[RunReport], *, title: str = "Diagnosis") -> str:
         body += _table(reports)
     for report in reports:
         if len(reports) == 1 or report.status != "ok":
-            body += _section(report)
+            body += section(report, _HtmlSection())
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
     return (
         f"<!doctype html><html lang=en><head>{head}<style>{_STYLE}</style></head><body>{''.join(body)}</body></html>\n"
@@ -63,35 +60,25 @@ def _table(reports: list[RunReport]) -> Iterator[str]:
     yield "</table>"
 
 
-def _section(report: RunReport) -> Iterator[str]:
-    steps = "no points" if report.steps is None else f"steps {report.steps[0]:,} to {report.steps[1]:,}"
-    yield f"<h2><span class={report.status}>{status_label(report.status)}</span> {escape(title_of(report))}</h2>"
-    yield f"<small>{steps} · profile {escape(report.profile)}</small>"
-    if sentence := nothing_found(report):
+class _HtmlSection:
+    """The parts of a run's section as HTML."""
+
+    def head(self, report: RunReport, steps: str) -> Iterator[str]:
+        yield f"<h2><span class={report.status}>{status_label(report.status)}</span> {escape(title_of(report))}</h2>"
+        yield f"<small>{steps} · profile {escape(report.profile)}</small>"
+
+    def nothing_found(self, sentence: str) -> Iterator[str]:
         yield f"<p>{escape(sentence)}</p>"
-    for incident in report.incidents:
-        yield from _incident(incident, report)
-    notes = notes_of(report)
-    if notes:
-        yield "<h3>Notes</h3>"
-    for finding in notes:
-        yield _finding(finding, report)
-    if sentence := coverage_sentence(report):
-        yield f"<p class=dim>{sentence}</p>"
-    if report.not_checked:
-        yield f"<details><summary>{len(report.not_checked)} checks could not run</summary><ul>"
-        for one in report.not_checked:
-            how = f" To enable, add <code>{escape(one.log)}</code>" if one.log else ""
-            yield f"<li>{one.slug}: {escape(one.because)}.{how}</li>"
-        yield "</ul></details>"
 
+    def incident(self, incident: Incident) -> Iterator[str]:
+        yield f"<h3 class={incident.severity}>{escape(incident.headline)}</h3><small>{incident_span(incident)}</small>"
 
-def _incident(incident: Incident, report: RunReport) -> Iterator[str]:
-    yield f"<h3 class={incident.severity}>{escape(incident.headline)}</h3><small>{incident_span(incident)}</small>"
-    for i in incident.findings:
-        yield _finding(report.findings[i], report)
-    likely = likely_causes(incident.causes)
-    if likely:
+    def finding(self, finding: Finding, report: RunReport) -> Iterator[str]:
+        span = f"steps {finding.first_step:,} to {finding.last_step:,}"
+        yield f"<article class={finding.severity}><b>{finding.slug}</b> <small>{span}</small>"
+        yield f"<div>{escape(finding.summary)}</div>{_curve(finding, report)}</article>"
+
+    def causes(self, likely: Sequence[RankedCause], report: RunReport) -> Iterator[str]:
         yield f"<p><b>{cause_sentence(likely)[0]}</b></p><ul>"
         for cause in likely:
             bar = f'<span class=bar style="width:{cause.probability * 6:.1f}em"></span>'
@@ -99,17 +86,25 @@ def _incident(incident: Incident, report: RunReport) -> Iterator[str]:
             yield f"<li>{bar}{percent(cause.probability)} {escape(cause_title(cause))} "
             yield f"<small>{escape(cause.slug)}{escape(f': {why}' if why else '')}</small></li>"
         yield "</ul>"
-    if incident.next_check is not None:
-        check = incident.next_check
+
+    def next_check(self, check: NextCheck) -> Iterator[str]:
         yield f"<p><b>Next check:</b> {escape(check.do)} <small>{escape(check.why)}</small></p>"
-    if incident.fixes:
-        yield "<p><b>Fixes</b></p><ul>" + "".join(f"<li>{escape(fix)}</li>" for fix in incident.fixes) + "</ul>"
 
+    def fixes(self, fixes: Sequence[str]) -> Iterator[str]:
+        yield "<p><b>Fixes</b></p><ul>" + "".join(f"<li>{escape(fix)}</li>" for fix in fixes) + "</ul>"
 
-def _finding(finding: Finding, report: RunReport) -> str:
-    span = f"steps {finding.first_step:,} to {finding.last_step:,}"
-    head = f"<article class={finding.severity}><b>{finding.slug}</b> <small>{span}</small>"
-    return f"{head}<div>{escape(finding.summary)}</div>{_curve(finding, report)}</article>"
+    def notes_title(self) -> Iterator[str]:
+        yield "<h3>Notes</h3>"
+
+    def coverage(self, sentence: str) -> Iterator[str]:
+        yield f"<p class=dim>{sentence}</p>"
+
+    def not_checked(self, missing: Sequence[NotChecked]) -> Iterator[str]:
+        yield f"<details><summary>{len(missing)} checks could not run</summary><ul>"
+        for one in missing:
+            how = f" To enable, add <code>{escape(one.log)}</code>" if one.log else ""
+            yield f"<li>{one.slug}: {escape(one.because)}.{how}</li>"
+        yield "</ul></details>"
 
 
 def _curve(finding: Finding, report: RunReport) -> str:

@@ -10,7 +10,7 @@ from pulseboard.diagnose.phrases import number
 from pulseboard.diagnose.profile import Band, Expected, Profile, ProfileMetric
 from pulseboard.diagnose.scorecard.curves import present, value_near
 from pulseboard.diagnose.scorecard.progress import progress_of, reached, step_of, total_steps
-from pulseboard.diagnose.scorecard.rows import Grade, MetricRow, StageCell, StageRow
+from pulseboard.diagnose.scorecard.rows import Grade, MetricRow, Side, StageCell, StageRow, StageVerdict
 from pulseboard.diagnose.track import Track
 
 # A milestone that the document gives as one number counts as met within this share of it.
@@ -132,7 +132,7 @@ def _cell(stage: Expected, track: Track | None, metric: ProfileMetric, case: Cas
     step, total = step_of(stage, case), total_steps(case)
     when = f"step {stage.step:,}" if by_step else f"{100 * stage.progress:.3g} %"
     value: float | None = None
-    verdict = "not logged"
+    verdict: StageVerdict = "not logged"
     if step is None or not reached(step, case):
         verdict = "not reached"
     elif track is not None:
@@ -142,7 +142,7 @@ def _cell(stage: Expected, track: Track | None, metric: ProfileMetric, case: Cas
             applies = metric.fitted(choices=case.context.choices, dimension=case.context.dimension).stages
             if not applies and verdict != "inside":
                 verdict = "other model"
-    return StageCell(when, step or 0, _document_value(stage), value, verdict)  # type: ignore[arg-type]
+    return StageCell(when, step or 0, _document_value(stage), value, verdict)
 
 
 def _stage_notes(metric: ProfileMetric, case: Case) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ def _stage_notes(metric: ProfileMetric, case: Case) -> tuple[str, ...]:
     return (metric.note,) if metric.note else ()
 
 
-def _side(stage: Expected, value: float) -> str:
+def _side(stage: Expected, value: float) -> Side:
     low, high = stage.low, stage.high
     if stage.value is not None and low == -math.inf and high == math.inf:
         around = max(_ABOUT * abs(stage.value), 1e-3)

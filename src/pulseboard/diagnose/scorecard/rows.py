@@ -10,6 +10,9 @@ from pulseboard.core.finding import Severity
 # How a row counts. "ok": as the document wants it; None: it cannot be said, or the document has no opinion.
 Grade = Severity | Literal["ok"] | None
 Reply = Literal["yes", "no", "not enough data", "not logged", "look yourself"]
+# Where a value is, compared with a range.
+Side = Literal["inside", "below", "above"]
+StageVerdict = Side | Literal["not reached", "not logged", "other model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class StageCell:
     step: int  # of this run
     document: str  # the range or value in the document
     value: float | None
-    verdict: Literal["inside", "below", "above", "not reached", "not logged", "other model"]
+    verdict: StageVerdict
 
 
 @dataclass(frozen=True, slots=True)
