@@ -10,6 +10,7 @@ python -m zoo wild --list                 score it on published logs, and list e
 python -m zoo wild --row NAME --write docs/diagnosis-score.md
 python -m zoo foreign --dir DIR --list    score it on trainings by other frameworks, below DIR/runs and DIR/truth
 python -m zoo verdicts FILE...            merge verdicts on published logs into zoo/verdicts.tsv
+python -m zoo guides --dir .zoo --foreign-dir DIR    count the healthy trainings that break each rule of the guides
 python -m zoo causes                      learn the weights of causes, and score them with each base left out
 python -m zoo peers --dir .zoo            compare with other tools, which are installed in .zoo/.peers
 python -m zoo peers --foreign-dir DIR     the same on trainings by other frameworks; --held-out: on held-out bases
@@ -23,7 +24,7 @@ from zoo.build import build
 from zoo.foreign.build import build_bases
 from zoo.plan import leave_one_base_out, planned_trainings
 from zoo.score import Judged, interval, judge, judge_views, misses, score
-from zoo.scoring import cause_tables, foreign, verdicts, wild
+from zoo.scoring import cause_tables, foreign, guide_rules, verdicts, wild
 from zoo.scoring.figures import figures
 from zoo.views import VIEWS
 
@@ -34,7 +35,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "what",
-        choices=("build", "score", "earlier", "list", "labels", "wild", "verdicts", "foreign", "peers", "causes"),
+        choices=(
+            "build",
+            "score",
+            "earlier",
+            "list",
+            "labels",
+            "wild",
+            "verdicts",
+            "foreign",
+            "peers",
+            "causes",
+            "guides",
+        ),
     )
     parser.add_argument("files", nargs="*", type=Path, help="files of verdicts to merge")
     parser.add_argument("--dir", type=Path, default=Path(".zoo"), help="where the trainings are (.zoo)")
@@ -79,6 +92,11 @@ def main() -> None:
     if args.what == "causes":
         foreign_dir = args.foreign_dir or Path(".zoo-foreign")
         show(cause_tables.learn_and_write(args.dir, foreign_dir, keep=args.keep), args)
+        return
+    if args.what == "guides":
+        counts = guide_rules.measure(args.dir, args.foreign_dir or Path(".zoo-foreign"))
+        guide_rules.TARGET.write_text(guide_rules.as_toml(counts), encoding="utf-8")
+        show(guide_rules.table(counts), args)
         return
     if args.what == "wild":
         score_wild(args)

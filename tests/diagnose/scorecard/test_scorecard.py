@@ -74,6 +74,19 @@ def test_a_verdict_that_is_not_good_comes_with_the_warning_signs_of_the_guide(ca
     assert metric(card("hjepa"), tag).signs == ()
 
 
+def test_a_question_without_a_limit_is_answered_by_the_value(card):
+    (answer,) = [one for one in card("hjepa").checks if one.tag == "train/prediction/level0_cosine_sim_max"]
+    assert (answer.reply, answer.grade, answer.bad) == ("measured", None, False)
+    assert answer.value == pytest.approx(0.95 - 0.3)
+
+
+def test_a_level_that_converges_slowest_is_not_the_fastest_when_all_losses_rise(card):
+    rates = {f"train/convergence/rate_h{i}": flat(rate) for i, rate in enumerate((-0.03, -0.02, -0.01))}
+    assert ("train/convergence/rate_h0", "difference of means") in broken(card("hjepa", rates))
+    faster = {f"train/convergence/rate_h{i}": flat(rate) for i, rate in enumerate((-0.01, -0.02, -0.03))}
+    assert ("train/convergence/rate_h0", "difference of means") not in broken(card("hjepa", faster))
+
+
 def test_the_size_of_the_gpu_may_come_from_telemetry(card):
     changes = {"memory/vram_peak_gb": flat(23.8), "memory/vram_total_gb": flat(24)}
     made = card("diffusion", changes, config={"gpu_memory_gb": None}, findings=None)
@@ -98,7 +111,7 @@ half = DONE > 0.5
 BREAKS = [
     ("hjepa", {"train/loss/total": through((0, 1), (0.5, 0.2), (1, 0.5))}, ("train/loss/total", "rise")),
     ("hjepa", {"train/loss/h1": np.where(half, np.nan, 0.5)}, ("train/loss/h1", "not finite")),
-    ("hjepa", {"train/convergence/rate_h2": flat(0.03)}, ("train/convergence/rate_h0", "ratio of means")),
+    ("hjepa", {"train/convergence/rate_h2": flat(0.03)}, ("train/convergence/rate_h0", "difference of means")),
     ("hjepa", {"train/loss/contribution_h2": flat(1)}, ("train/loss/contribution_h2", "against weights")),
     ("hjepa", {"train/ema/momentum_current": every(50, flat(0.996))}, ("train/ema/momentum_current", "change")),
     (
@@ -222,7 +235,7 @@ def test_every_scalar_check_of_the_profiles_is_broken_by_a_test():
         if one.measure not in HISTOGRAM_MEASURES and one.wanted != "either"
     }
     # The loss of level 0 and level 1 are checked in the same way.
-    declared -= {("hjepa", "ratio of means", _general("train/convergence/rate_h1"))}
+    declared -= {("hjepa", "difference of means", _general("train/convergence/rate_h1"))}
     assert {(p, m, t) for p, m, t in declared if not any((p, m) == (q, n) for q, n, _ in tested)} == set()
     assert {p for p, _, _ in declared} == set(GOOD_RUNS)
 

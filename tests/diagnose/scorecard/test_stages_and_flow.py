@@ -104,6 +104,15 @@ def test_the_flowchart_leads_to_the_checks_that_fail(card, question, changes, ba
     assert branch.action
 
 
+def test_the_finest_level_counts_too_though_the_profile_describes_it_separately(card):
+    poor = card("hjepa", {COSINE.format(0): every(10, flat(0.6))}).flow
+    (branch,) = [row for row in poor if row.question == "Predictions are poor"]
+    assert (branch.applies, branch.because[0].tag) == ("yes", COSINE.format(0))
+    narrow = card("hjepa", {"train/collapse/level0_mean_std_per_dim": every(10, flat(0.005))}).flow
+    (branch,) = [row for row in narrow if row.question.startswith("Features collapse")]
+    assert (branch.applies, branch.because[0].tag) == ("yes", "train/collapse/level0_mean_std_per_dim")
+
+
 def test_a_check_that_nothing_was_logged_for_says_so(card):
     made = card("hjepa", SLOW | {"train/performance/gpu_memory_reserved_gb": None})
     (branch,) = [row for row in made.flow if row.question == "Training is slow"]
@@ -202,3 +211,9 @@ def test_a_series_of_two_points_is_not_enough_data(card):
     made = card("gpt", {"Evaluation/hellaswag_accuracy": ([0, 500], [0.25, 0.25])})
     (answer,) = [one for one in made.checks if one.tag.startswith("Evaluation")]
     assert answer.reply == "not enough data"
+
+
+def test_series_that_the_guide_does_not_ask_for_do_not_count_as_its_metrics(card):
+    layers = {f"moe/layer{i}/router_entropy": every(10, flat(1.5)) for i in range(8)}
+    (row,) = [row for row in card("moe", layers).cadence if row.category == "Experts"]
+    assert (row.tags, row.every_steps, row.verdict) == (4, 1, "as asked")

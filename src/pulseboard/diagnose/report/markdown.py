@@ -23,7 +23,11 @@ def as_markdown(reports: Iterable[RunReport]) -> str:
     parts = ["# Diagnosis"]
     if len(reports) > 1:
         parts.append("\n".join(_table(reports)))
-    parts += ["\n".join(section(report, _MarkdownSection())) for report in reports if len(reports) == 1 or report.status != "ok"]
+    parts += [
+        "\n".join(section(report, _MarkdownSection()))
+        for report in reports
+        if len(reports) == 1 or report.status != "ok"
+    ]
     return "\n\n".join(parts) + "\n"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.profile import BadProfile, tag_matches
 from pulseboard.diagnose.scorecard.check import Check
+from pulseboard.diagnose.scorecard.footnotes import measured_note
 from pulseboard.diagnose.scorecard.histogram_measures import HISTOGRAM_MEASURES
 from pulseboard.diagnose.scorecard.measures import MEASURES, Measured, Subject
 from pulseboard.diagnose.scorecard.rows import Answer, Reply
@@ -27,7 +28,9 @@ def answer(check: Check, case: Case) -> Answer:
     bad = [one for one, yes in found if check.wanted != "either" and yes != good]
     worst = _worst(check, bad or [one for one, _ in found])
     yes = dict(found)[worst]
-    return _answered(check, worst, "yes" if yes else "no", bad=bool(bad))
+    if check.wanted == "either" and check.limit is None:
+        return _answered(check, worst, "measured", bad=False)
+    return _answered(check, worst, "yes" if yes else "no", bad=bool(bad), profile=case.profile.name)
 
 
 def answers(checks: Iterable[Check], case: Case) -> tuple[Answer, ...]:
@@ -35,8 +38,9 @@ def answers(checks: Iterable[Check], case: Case) -> tuple[Answer, ...]:
     return tuple(answer(check, case) for check in checks)
 
 
-def _answered(check: Check, measured: Measured, reply: Reply, *, bad: bool) -> Answer:
-    known = reply in ("yes", "no")
+def _answered(check: Check, measured: Measured, reply: Reply, *, bad: bool, profile: str = "") -> Answer:
+    known = reply in ("yes", "no", "measured")
+    notes = (*((check.note,) if check.note else ()), *measured_note(profile, check.tag, check.ask))
     return Answer(
         ask=check.ask,
         tag=measured.tag,
@@ -48,7 +52,7 @@ def _answered(check: Check, measured: Measured, reply: Reply, *, bad: bool) -> A
         grade=(check.severity if bad else "ok") if known and check.wanted != "either" else None,
         then=check.then if bad else "",
         section=check.section,
-        notes=(check.note,) if check.note and bad else (),
+        notes=notes if bad else (),
     )
 
 
@@ -72,13 +76,16 @@ def _is_logged(pattern: str, case: Case) -> bool:
 
 
 def _tracks(pattern: str, case: Case) -> Sequence[Track]:
-    """The series of a tag. `{name}/loss` leaves out train/loss if the profile describes that separately."""
-    described = any(metric.tag == pattern for metric in case.profile.metrics)
+    """The series of a tag. `{name}/loss` leaves out train/loss, which the profile describes as something else.
+
+    `level{i}_x` includes level0_x, which the profile describes separately with the same role.
+    """
+    described = next((metric for metric in case.profile.metrics if metric.tag == pattern), None)
     found = []
     for tag, track in case.tracks.items():
         if len(track) and tag_matches(pattern, tag):
-            metric = case.profile.metric(tag) if described and pattern != tag else None
-            if metric is None or metric.tag == pattern:
+            metric = case.profile.metric(tag)
+            if described is None or metric is None or metric.role == described.role:
                 found.append(track)
     return found
 

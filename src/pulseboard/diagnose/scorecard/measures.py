@@ -181,12 +181,12 @@ def _ratio(subject: Subject) -> Iterator[Measured]:
 
 
 @_measure
-def _ratio_of_means(subject: Subject) -> Iterator[Measured]:
-    """The mean over the run, over that of the other tag."""
+def _difference_of_means(subject: Subject) -> Iterator[Measured]:
+    """The mean over the run less that of the other tag."""
     for track, other in _pairs(subject):
         values, others = track.points().values, other.points().values
-        if len(values) and len(others) and others.mean() != 0:
-            yield Measured(track.tag, float(values.mean() / others.mean()))
+        if len(values) and len(others):
+            yield Measured(track.tag, float(values.mean() - others.mean()))
 
 
 @_measure

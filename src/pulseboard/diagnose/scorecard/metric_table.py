@@ -9,6 +9,7 @@ from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.phrases import number
 from pulseboard.diagnose.profile import Band, Expected, Profile, ProfileMetric
 from pulseboard.diagnose.scorecard.curves import present, value_near
+from pulseboard.diagnose.scorecard.footnotes import RANGE, STAGES, measured_note
 from pulseboard.diagnose.scorecard.progress import progress_of, reached, step_of, total_steps
 from pulseboard.diagnose.scorecard.rows import Grade, MetricRow, Side, StageCell, StageRow, StageVerdict
 from pulseboard.diagnose.track import Track
@@ -77,6 +78,8 @@ def _metric_row(metric: ProfileMetric, track: Track, case: Case) -> MetricRow:
         verdict, grade = "not a finite number", "critical"
     bad = grade in ("info", "warning", "critical")
     notes = [metric.note] if metric.note and bad else []
+    if bad and metric.bands:
+        notes += measured_note(case.profile.name, metric.tag, RANGE)
     if metric.dimension and metric.bands:
         notes.append(_dimension_note(metric, case))
     return MetricRow(
@@ -149,7 +152,7 @@ def _stage_notes(metric: ProfileMetric, case: Case) -> tuple[str, ...]:
     if metric.choices and not metric.fitted(choices=case.context.choices, dimension=case.context.dimension).stages:
         own = f"{case.context.choices:,}" if case.context.choices else "an unknown number"
         return (f"written for a vocabulary of about {metric.choices:,}; this run has {own}, so losses differ (≠)",)
-    return (metric.note,) if metric.note else ()
+    return (*((metric.note,) if metric.note else ()), *measured_note(case.profile.name, metric.tag, STAGES))
 
 
 def _side(stage: Expected, value: float) -> Side:

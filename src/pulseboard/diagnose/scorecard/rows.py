@@ -9,7 +9,7 @@ from pulseboard.core.finding import Severity
 
 # How a row counts. "ok": as the document wants it; None: it cannot be said, or the document has no opinion.
 Grade = Severity | Literal["ok"] | None
-Reply = Literal["yes", "no", "not enough data", "not logged", "look yourself"]
+Reply = Literal["yes", "no", "measured", "not enough data", "not logged", "look yourself"]
 # Where a value is, compared with a range.
 Side = Literal["inside", "below", "above"]
 StageVerdict = Side | Literal["not reached", "not logged", "other model"]

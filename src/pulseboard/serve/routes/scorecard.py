@@ -13,7 +13,7 @@ from pulseboard.serve.live.dashboard import Dashboard
 _TEXTS = schema.array(schema.string(max_length=1_000_000), max_items=100_000)
 _NUMBER = schema.nullable(schema.number_or_nan())
 _GRADE = schema.nullable(schema.choice("ok", "info", "warning", "critical"))
-_REPLY = schema.choice("yes", "no", "not enough data", "not logged", "look yourself")
+_REPLY = schema.choice("yes", "no", "measured", "not enough data", "not logged", "look yourself")
 _METRIC = schema.named_record(
     "GuideMetric",
     {
