@@ -52,6 +52,19 @@ def test_features_that_draw_together_early_have_not_collapsed(curves, planned, c
     assert bool(found(curves(20), "representation-collapse", config=config)) is collapsed
 
 
+SIGNS = {
+    "train/collapse/level0_mean_std_per_dim": ("@100 0.15x60~2%", "@100 0.15>0.002x60~2%"),
+    "train/collapse/level0_effective_rank": ("@100 48x60~2%", "@100 48>2x60~2%"),
+    "train/collapse/level0_mean_similarity": ("@100 0.2x60~0.002", "@100 0.2>0.99x60~0.002"),
+}
+
+
+@pytest.mark.parametrize("collapsed", [[], *[[tag] for tag in SIGNS], [*SIGNS]])
+def test_the_three_signs_of_collapse_are_one_finding(collapsed):
+    curves = {tag: signs[tag in collapsed] for tag, signs in SIGNS.items()}
+    assert len(found(curves, "representation-collapse")) == bool(collapsed)
+
+
 def test_a_run_that_goes_on_without_a_plan_gets_time():
     assert not found(alike(20), "representation-collapse", silence_secs=1)
     assert found(alike(80), "representation-collapse", silence_secs=1)

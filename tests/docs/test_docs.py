@@ -131,7 +131,15 @@ def test_every_page_is_listed_in_the_documentation_index():
     ]
 
 
+def test_the_page_about_aim_names_every_setting_of_the_sink():
+    text = (ROOT / "docs" / "guides" / "aim.md").read_text(encoding="utf-8")
+    from pulseboard.record.sink import sink_class
+
+    assert [one.name for one in sink_class("aim").settings if one.name not in text] == []
+
+
 def test_the_readme_names_its_two_commands():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "pip install ." in text
     assert "make demo" in text
     assert "make test" in text

@@ -122,6 +122,15 @@ def test_a_summary_is_printed_and_ctrl_c_stops_the_server_quietly(serve, logs):
     assert "Traceback" not in output
 
 
+def test_kill_stops_the_server_as_ctrl_c_does(serve, logs):
+    server = serve(logs)
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(120) == 0
+    output = server.process.stderr.read()
+    assert "Stopped." in output
+    assert "Traceback" not in output
+
+
 def test_requests_are_served_before_everything_is_read(tmp_path):
     for i in range(300):
         write_run(tmp_path / "logs" / f"run{i}", *((step, 1.0) for step in range(50)))

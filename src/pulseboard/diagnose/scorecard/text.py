@@ -151,12 +151,17 @@ def _flow(card: Scorecard, *, width: int) -> Iterator[Line]:
 
 def _branch(row: FlowRow, *, width: int) -> Iterator[Line]:
     style = {"yes": "warning", "no": "ok"}.get(row.applies, "dim")
-    why = "; ".join(f"{one.tag} {number(one.value)}" for one in row.because if one.value is not None)
+    why = "; ".join(_measured(one) for one in row.because if one.value is not None)
     yield (Piece(f"  {row.question}: "), Piece(row.applies + (f" ({why})" if why else ""), style))
     for one in row.checks:
         yield from _answer(one, indent=4, width=width)
-    action = "Do" if row.applies == "yes" else "Would do"
+    action = "Do" if row.applies == "yes" else "If so"
     yield from _wrapped(f"{action}: {row.action}", first="    → ", width=width, style=style)
+
+
+def _measured(one: Answer) -> str:
+    what = one.tag if one.measure == "latest" else f"{one.measure} of {one.tag}"
+    return f"{what}: {number(one.value)}" if one.value is not None else what
 
 
 def _patterns(card: Scorecard, *, width: int) -> Iterator[Line]:
