@@ -35,7 +35,7 @@ examples:
   pulseboard export runs/ -o all.csv         every point of every run in one file
   pulseboard du runs/                        disk space by run and kind of data
 
-Run `pulseboard COMMAND --help` for details. Every command takes --json."""
+Run `pulseboard COMMAND --help` for details. All commands but serve and demo take --json."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -32,7 +32,7 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
     """Add PATH… and --json."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="log directory, log file, URL, pattern, or name:path")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
-    parser.add_argument("-v", "--verbose", action="store_true", help="print what reading remote directories cost")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print requests and bytes of remote directories")
 
 
 def add_choice(parser: argparse.ArgumentParser, *, tags: bool = True) -> None:

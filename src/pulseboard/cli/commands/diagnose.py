@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=_FORMATS, default="text", help="output format (text)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE; .md, .html and .json set the format")
     parser.add_argument(
-        "--profile", metavar="NAME|FILE", help="general, gpt, hjepa, diffusion, moe, or your own TOML file"
+        "--profile", metavar="NAME|FILE", help="general, gpt, visualization, hjepa, diffusion, moe, or a file"
     )
     parser.add_argument(
         "--role",

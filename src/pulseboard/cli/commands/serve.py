@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SECS",
         help="seconds between checks where file-system events do not work; 0: read once",
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="print what reading remote directories cost")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print requests and bytes of remote directories")
     access = parser.add_argument_group("access")
     access.add_argument("--token", help="require this token; safer in $PULSEBOARD_TOKEN, which `ps` does not show")
     access.add_argument("--read_token", metavar="TOKEN", help="a token for read-only access")
