@@ -10,23 +10,28 @@ from torch import distributed
 NOT_RESTORED = ("resume", "run_name", "run_tag", "tensorboard_dir", "quiet", "device")
 
 
-def find_checkpoint(runs: Path, which: str) -> Path:
-    """The newest checkpoint of all runs ('latest') or of one run's directory; or the file itself."""
+def find_checkpoints(runs: Path, which: str) -> list[Path]:
+    """The checkpoints of all runs ('latest') or of one run's directory, the newest first; or the file itself."""
     if which != "latest" and Path(which).is_file():
-        return Path(which)
+        return [Path(which)]
     directory = runs if which == "latest" else Path(which) if Path(which).is_dir() else runs / which
     found = sorted(directory.glob("**/checkpoints/step_*.pt"), key=lambda path: (path.stat().st_mtime_ns, path.name))
     if not found:
         raise SystemExit(f"No checkpoint to resume from (checkpoints/step_*.pt) in {directory}")
-    return found[-1]
+    return found[::-1]
 
 
-def load_checkpoint(runs: Path, which: str) -> dict:
-    """The checkpoint, with its log directory as `runs` and its run's id as `run`, or None outside of a run."""
-    path = find_checkpoint(runs, which).absolute()
-    run = path.parents[1]
-    checkpoint = torch.load(path, map_location="cpu", weights_only=False)
-    return checkpoint | {"runs": run.parent, "run": run.name if (run / "run.json").is_file() else None}
+def load_checkpoint(runs: Path, which: str, *, trainer: str) -> dict:
+    """The newest checkpoint of this trainer, with its log directory as `runs` and its run's id as `run`.
+
+    The id is None outside of a run. Runs of several trainers may share a log directory.
+    """
+    for path in find_checkpoints(runs, which):
+        checkpoint = torch.load(path, map_location="cpu", weights_only=False)
+        if checkpoint.get("trainer", trainer) == trainer:
+            run = path.absolute().parents[1]
+            return checkpoint | {"runs": run.parent, "run": run.name if (run / "run.json").is_file() else None}
+    raise SystemExit(f"No checkpoint to resume from: {which!r} has only those of other trainers, none of {trainer}.py.")
 
 
 def save_checkpoint(directory: Path, state: dict, *, keep: int) -> None:

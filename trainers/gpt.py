@@ -112,7 +112,7 @@ def parse(argv: list[str] | None, parser: argparse.ArgumentParser) -> tuple[argp
     args = parser.parse_args(argv)
     if args.resume is None:
         return args, None
-    checkpoint = load_checkpoint(Path(args.tensorboard_dir), args.resume)
+    checkpoint = load_checkpoint(Path(args.tensorboard_dir), args.resume, trainer="gpt")
     parser.set_defaults(**checkpoint["args"])
     return parser.parse_args(argv), checkpoint
 
@@ -376,6 +376,7 @@ def main(argv: list[str] | None = None, *, parser: argparse.ArgumentParser | Non
             random = random_states(kind, world_size=world_size)  # on every rank
             if rank == 0:
                 state = {
+                    "trainer": "gpt",
                     "step": done,  # also determines the position in the data
                     "args": {name: value for name, value in config_of(args).items() if name not in NOT_RESTORED},
                     "model": raw.state_dict(),

@@ -93,7 +93,7 @@ def parse(argv: list[str] | None) -> tuple[argparse.Namespace, dict, dict | None
     known = {name: value for name, value in file.items() if name in vars(first)}
     checkpoint = None
     if first.resume:
-        checkpoint = load_checkpoint(Path(first.output_dir), first.resume)
+        checkpoint = load_checkpoint(Path(first.output_dir), first.resume, trainer="moe")
         known = checkpoint["args"] | known
     parser.set_defaults(**known)
     args = parser.parse_args(argv)
@@ -367,6 +367,7 @@ def main(argv: list[str] | None = None) -> LoopParts:
             if rank == 0:
                 excluded = (*NOT_RESTORED, "config", "output_dir")
                 state = {
+                    "trainer": "moe",
                     "step": done,
                     "args": {name: value for name, value in config_of(args).items() if name not in excluded},
                     "model": raw.state_dict(),

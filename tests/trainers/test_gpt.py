@@ -9,6 +9,8 @@ from pathlib import Path
 import gpt
 import numpy as np
 import pytest
+import torch
+from checkpoints import load_checkpoint
 from hellaswag import load_hellaswag
 from reference import accumulate
 
@@ -176,6 +178,18 @@ def test_a_resumed_run_has_the_losses_of_the_uninterrupted_one(train, runs, corp
     assert losses(runs, "branch").steps.tolist() == [8, 9, 10, 11]
     assert losses(runs, "branch").values.tolist() == whole[8:].tolist()
     assert len(losses(runs, "killed")) == 12
+
+
+def test_latest_is_the_newest_checkpoint_of_the_same_trainer(tmp_path):
+    for seconds, (trainer, step) in enumerate([("gpt", 4), ("gpt", 8), ("moe", 99)]):
+        path = tmp_path / trainer / "checkpoints" / f"step_{step:08d}.pt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        torch.save({"trainer": trainer, "step": step, "args": {}}, path)
+        os.utime(path, (seconds, seconds))
+    assert load_checkpoint(tmp_path, "latest", trainer="gpt")["step"] == 8
+    assert load_checkpoint(tmp_path, "latest", trainer="moe")["step"] == 99
+    with pytest.raises(SystemExit, match=r"only those of other trainers, none of gpt\.py"):
+        load_checkpoint(tmp_path, "moe", trainer="gpt")
 
 
 def test_the_newest_checkpoints_are_kept_and_a_missing_one_is_an_error(train, runs, tmp_path):

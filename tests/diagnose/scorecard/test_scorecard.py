@@ -74,6 +74,20 @@ def test_a_verdict_that_is_not_good_comes_with_the_warning_signs_of_the_guide(ca
     assert metric(card("hjepa"), tag).signs == ()
 
 
+@pytest.mark.parametrize(
+    ("tag", "value", "verdict"),
+    [
+        ("train/ema/momentum_current", 0.996, "HEALTHY"),
+        ("train/ema/momentum_current", 0.9959, "not HEALTHY"),
+        ("train/masking/mask_ratio", 0.7, "HEALTHY"),
+        ("train/masking/mask_ratio", 0.4, "HEALTHY"),
+    ],
+)
+def test_a_value_at_the_limit_is_at_the_limit_though_event_files_have_float32(card, tag, value, verdict):
+    row = metric(card("hjepa", {tag: flat(np.float32(value))}, config={"max_steps": 100 * N}), tag)
+    assert (row.value, row.verdict) == (value, verdict)
+
+
 def test_a_question_without_a_limit_is_answered_by_the_value(card):
     (answer,) = [one for one in card("hjepa").checks if one.tag == "train/prediction/level0_cosine_sim_max"]
     assert (answer.reply, answer.grade, answer.bad) == ("measured", None, False)

@@ -148,7 +148,8 @@ PATTERNS = [
     ("moe", "The router's logits grow", {"moe/z_loss": flat(0.3)}),
     ("moe", "Slower than the hardware", {"sol/percentage": flat(30)}),
     ("diffusion", "Flat from the start", {"train/loss": flat(1)}),
-    ("diffusion", "Spikes or NaN", {"train/loss": np.where(half, np.nan, 0.4)}),
+    ("diffusion", "Spikes", {"train/loss": np.where(DONE == 0.5, 4.0, 0.4)}),
+    ("diffusion", "NaN", {"train/loss": np.where(half, np.nan, 0.4)}),
     (
         "diffusion",
         "Validation rises while training falls",

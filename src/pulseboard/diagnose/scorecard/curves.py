@@ -23,7 +23,13 @@ def present(track: Track) -> float:
     if track.first_step is not None and len(steps):
         values = values[steps >= steps[-1] - _LAST_SHARE * (steps[-1] - track.first_step)]
     values = values[np.isfinite(values)]
-    return float(np.median(values)) if len(values) else math.nan
+    return _as_logged(float(np.median(values))) if len(values) else math.nan
+
+
+def _as_logged(value: float) -> float:
+    """0.996 instead of 0.9959999918937683: event files have float32, and limits are decimal numbers."""
+    short = np.float32(value)
+    return float(str(short)) if float(short) == value else value
 
 
 def value_at(track: Track, step: int | None) -> float:
@@ -49,8 +55,8 @@ def value_near(track: Track, step: float, *, total_steps: float) -> float | None
     away = np.abs(steps - step)
     near = away <= _STAGE_SHARE * total_steps
     if near.any():
-        return float(np.median(values[near]))
-    return float(values[int(np.argmin(away))]) if away.min() <= _MOST_AWAY_SHARE * total_steps else None
+        return _as_logged(float(np.median(values[near])))
+    return _as_logged(float(values[int(np.argmin(away))])) if away.min() <= _MOST_AWAY_SHARE * total_steps else None
 
 
 def steps_between(track: Track) -> float | None:
