@@ -1,13 +1,18 @@
 """The index of one event file: a log restored from it has the same contents, and can read on from there."""
 
 import os
+import random
+import struct
 
 import numpy as np
-from builders import event_file, scalar, scalars, session_start, summary, version
+import pytest
+from builders import event_file, scalar, scalars, session_start, summary, tensor, version
 from event_bytes import contents, fed, files
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernel.hostile_index import with_head
 from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
 from pulseboard.kernel.reader import EventLog
 
@@ -106,3 +111,56 @@ def test_a_missing_or_invalid_index_is_rejected(tmp_path):
 
 def test_writing_to_a_closed_file_returns_the_error():
     assert EventLog().save(-1) != 0
+
+
+def index_of_two_plugins(directory):
+    """An event file, and its index, in which the plugins `scalars` and `text` are named."""
+    path = directory / "events"
+    number = TensorProto(dtype=1, float_val=[1.0])
+    events = [
+        version(),
+        summary(tensor("loss", number)),
+        summary(tensor("notes", TensorProto(dtype=7, string_val=[b"x"]), plugin="text")),
+    ]
+    path.write_bytes(event_file(*events))
+    log = EventLog()
+    log.load(os.fsencode(path))
+    index = saved(log, directory / "index")
+    return path, index, (directory / "index").read_bytes()
+
+
+@pytest.mark.parametrize("name", [b"scalars", b"sc\0lars", b"\0calars", b"scalar\0"])
+def test_a_plugin_name_that_is_not_new_or_has_a_zero_makes_an_index_damaged(tmp_path, name):
+    """`strncmp` stopped at the zero, and the byte after the name was read out of bounds."""
+    path, index, raw = index_of_two_plugins(tmp_path)
+    old = struct.pack("<Q", 4) + b"text"
+    assert raw.count(old) == 1
+    hostile = with_head(raw, lambda head: head.replace(old, struct.pack("<Q", len(name)) + name))
+    (tmp_path / "index").write_bytes(hostile)
+    assert not EventLog().restore(index, os.fsencode(path))
+
+
+def test_an_index_with_any_head_is_restored_or_refused(tmp_path):
+    """Random changes of the head, each with a checksum that fits: nothing but bounds checks is in their way."""
+    path, index, raw = index_of_two_plugins(tmp_path)
+    rng = random.Random(20261118)
+    for _ in range(3000):
+
+        def scramble(head):
+            changed = bytearray(head)
+            for _ in range(rng.randrange(1, 4)):
+                where = rng.randrange(len(changed))
+                changed[where] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+            return changed[: rng.choice((len(changed), rng.randrange(len(changed))))]
+
+        (tmp_path / "index").write_bytes(with_head(raw, scramble))
+        log = EventLog()
+        log.restore(index, os.fsencode(path))
+        for _ in range(8):
+            try:
+                contents(log)
+                break
+            except IndexError:
+                (tmp_path / "index").unlink(missing_ok=True)
+        log.feed(event_file(*scalars("loss", (9, 1.0))))
+        log.load(os.fsencode(path))

@@ -2,12 +2,14 @@
 
 import json
 import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from log_directories import write_run
 from other_formats import written
 from servers import wait_for
 
+from pulseboard.serve.http.errors import Conflict
 from pulseboard.serve.marks import MarksFile, MarksNotSaved
 
 MARK = {"name": "the good one", "color": "#ff0000", "hidden": True, "note": "*", "tags": ["x"], "pinned": True}
@@ -136,3 +138,69 @@ def test_a_training_keeps_its_marks_when_it_saves_another_checkpoint(serve, tmp_
     save(8)
     wait_for(lambda: server.api("runs").json["runs"][0]["last_step"] == 8)
     assert server.api("marks").json["marks"] == {"out": {"pinned": True}}
+
+
+def test_a_second_damage_does_not_overwrite_the_first(tmp_path):
+    path = tmp_path / "marks.json"
+    for damage in (b"{first", b"{second", b"{third"):
+        path.write_bytes(damage)
+        assert MarksFile(path).all() == {}
+    kept = [tmp_path / f"marks.damaged{number}.json" for number in ("", "-2", "-3")]
+    assert [one.read_bytes() for one in kept] == [b"{first", b"{second", b"{third"]
+
+
+def test_a_file_of_a_newer_version_is_read_as_far_as_possible_and_stays_as_it_is(tmp_path):
+    path = tmp_path / "marks.json"
+    newer = {
+        "schema": 2,
+        "marks": {"/logs/a": {"pinned": True, "shape": "round", "tags": "one, two"}, "/logs/b": ["x"]},
+    }
+    path.write_text(json.dumps(newer))
+    file = MarksFile(path)
+    assert file.all() == {"/logs/a": {"pinned": True}}
+    with pytest.raises(Conflict, match="newer version"):
+        file.set({"/logs/a": {"pinned": False}})
+    assert json.loads(path.read_text()) == newer
+    assert not list(tmp_path.glob("*damaged*"))
+
+
+@pytest.mark.parametrize("text", ['{"marks": {}}', '{"schema": 1, "marks": {}}', '{"schema": 0, "marks": {}}'])
+def test_files_of_older_versions_are_read_and_written(tmp_path, text):
+    path = tmp_path / "marks.json"
+    path.write_text(text)
+    MarksFile(path).set({"/logs/a": {"pinned": True}})
+    assert json.loads(path.read_text()) == {"schema": 1, "marks": {"/logs/a": {"pinned": True}}}
+
+
+def test_reading_does_not_wait_for_a_lock_that_another_process_holds(serve, tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    write_run(tmp_path / "logs" / "a")
+    server = serve(tmp_path / "logs")
+    put(server, a={"pinned": True})
+    with open(tmp_path / "data" / "marks.lock", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with ThreadPoolExecutor(1) as other:
+            writing = other.submit(put, server, a={"pinned": False, "note": "later"})
+            assert server.api("runs").json["runs"][0]["marks"] == {"pinned": True}
+            response = writing.result()
+    assert response.status == 503
+    assert "lock" in response.error
+    assert put(server, a={"note": "later"}).status == 200
+
+
+def test_a_full_disk_is_not_the_mistake_of_the_client(serve, tmp_path):
+    write_run(tmp_path / "logs" / "a")
+    (tmp_path / "data").write_text("a file where the directory of the marks should be")
+    response = put(serve(tmp_path / "logs"), a={"pinned": True})
+    assert response.status == 507
+    assert "Cannot save the marks" in response.error
+
+
+@pytest.mark.parametrize("color", ["red", "#f00", "#ff000080", "rgb(1 2 3 / 50%)", "hsl(120, 50%, 50%)"])
+def test_colors_of_css_are_accepted(server, color):
+    assert put(server, plain={"color": color}).status == 200
+
+
+@pytest.mark.parametrize("color", ["url(//far/x)", "red;width:9px", "var(--x)", "red\n", "#ggg", "rgb(url(x))", ""])
+def test_a_color_cannot_bring_anything_else(server, color):
+    assert put(server, plain={"color": color}).status == 400

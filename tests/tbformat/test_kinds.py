@@ -12,7 +12,7 @@ from tensorboard.plugins.pr_curve import metadata as pr_curve
 from tensorboard.plugins.scalar import metadata as scalar
 from tensorboard.plugins.text import metadata as text
 
-from pulseboard.tbformat.kinds import fields_in, kind_of
+from pulseboard.tbformat.kinds import BY_PLUGIN, DECLARATION, METADATA_ONLY, fields_in, kind_of
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,18 @@ def test_old_fields_determine_the_kind_whatever_the_plugin(field: int, kind: str
         ("flight", "flight"),
     ],
 )
-@pytest.mark.parametrize("field", [8, 0])
-def test_the_plugin_determines_the_kind_of_a_tensor(field: int, plugin: str | None, kind: str) -> None:
-    assert kind_of(field, plugin) == kind
+def test_the_plugin_determines_the_kind_of_a_tensor(plugin: str | None, kind: str) -> None:
+    assert kind_of(8, plugin) == kind
+
+
+@pytest.mark.parametrize("plugin", [name for name in BY_PLUGIN if name != "hparams"])
+def test_a_value_with_nothing_but_metadata_is_a_declaration(plugin: str) -> None:
+    assert kind_of(METADATA_ONLY, plugin) == DECLARATION
+
+
+@pytest.mark.parametrize("plugin", ["hparams", "flight"])
+def test_some_plugins_keep_their_values_in_metadata(plugin: str) -> None:
+    assert kind_of(METADATA_ONLY, plugin) == plugin
 
 
 def test_a_meta_graph_is_a_graph() -> None:

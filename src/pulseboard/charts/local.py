@@ -15,6 +15,7 @@ from pulseboard.charts.results import RunSummary, RunTable, TagSummary
 from pulseboard.charts.run_states import RunStates
 from pulseboard.charts.tag_sets import TagSet, TagSets
 from pulseboard.charts.thread_pool import ThreadPool
+from pulseboard.core.cancellation import checkpoint
 from pulseboard.core.changes import Changes
 from pulseboard.core.errors import RunNotFound
 from pulseboard.read.event_files.run import EventFileRun
@@ -219,6 +220,7 @@ class LocalCharts(Charts):
             curves: dict[str, list[groups.Member]] = {}
             for label, runs in members.items():
                 for run in runs:
+                    checkpoint()
                     if curve := self._curve_for(run, tag, query):
                         with curve.lock:
                             span = windows.span_of(curve, query)

@@ -11,6 +11,7 @@ from pulseboard.charts.curve import Curve
 from pulseboard.charts.query import BadQuery
 from pulseboard.charts.results import RunTable, ScalarSummary, TableRow
 from pulseboard.charts.tag_sets import TagSet
+from pulseboard.core.cancellation import checkpoint
 from pulseboard.core.config import flatten
 from pulseboard.core.json_numbers import encode_number
 from pulseboard.read.parsed_run import ParsedRun
@@ -49,6 +50,7 @@ def table(
             raise BadQuery(f"The better end of {tag!r} is {end!r}; use min or max.")
     rows = []
     for run in runs:
+        checkpoint()
         curves = {tag: curve for tag in dict.fromkeys(metrics) if (curve := curve_of(run, tag))}
         summaries = {tag: _summary(curve, better.get(tag) or better_end(tag)) for tag, curve in curves.items()}
         rows.append(TableRow(run.name, hparams_of(run, tags_of(run)), config_of(run), summaries))

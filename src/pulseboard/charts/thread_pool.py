@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TypeVar
 
+from pulseboard.core.cancellation import checkpoint, in_this_context
+
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -27,17 +29,26 @@ class ThreadPool:
         self._lock = threading.Lock()
 
     def map(self, function: Callable[[T], U], items: Sequence[T]) -> list[U]:
-        """`function` of each item, in order. Raises the first error that `function` raises."""
+        """`function` of each item, in order. Raises the first error that `function` raises, or Cancelled."""
         parts = min(self._size, len(items) // _MIN_ITEMS_PER_THREAD)
         if parts < 2:
-            return [function(item) for item in items]
+            return _each(function, items)
         with self._lock:
             if self._executor is None:
                 self._executor = ThreadPoolExecutor(self._size - 1, thread_name_prefix="pulseboard-charts")
         bounds = [len(items) * i // parts for i in range(parts + 1)]
         chunks = [items[start:end] for start, end in pairwise(bounds)]
-        futures = [self._executor.submit(lambda chunk: [function(item) for item in chunk], c) for c in chunks[1:]]
-        results = [function(item) for item in chunks[0]]  # the calling thread does its share
+        work = in_this_context(_each)
+        futures = [self._executor.submit(work, function, chunk) for chunk in chunks[1:]]
+        results = _each(function, chunks[0])  # the calling thread does its share
         for future in futures:
             results += future.result()
         return results
+
+
+def _each(function: Callable[[T], U], items: Sequence[T]) -> list[U]:
+    results = []
+    for item in items:
+        checkpoint()
+        results.append(function(item))
+    return results

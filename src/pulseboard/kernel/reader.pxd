@@ -49,6 +49,7 @@ cdef extern from "events.h" nogil:
     ctypedef struct pb_log:
         pthread_mutex_t lock
         pthread_mutex_t loading
+        const char *within
         pb_tag *tags
         uint32_t tag_n
         char **plugins
@@ -131,6 +132,7 @@ cdef class Shared:
 cdef class EventLog:
     cdef pb_log *log
     cdef bytes path  # of the event file, while some columns may still be in an index
+    cdef bytes within  # what log.within points to
 
     cdef void acquire(self) noexcept
     cdef void release(self) noexcept

@@ -2,11 +2,8 @@
 # uses: events/columns.c events/crc32c.c events/events.c events/load.c events/log.c events/memory.c events/points.c
 # uses: events/tags.c events/tensor.c
 # uses: index/index_format.c index/index_read.c index/index_write.c
-"""Event files in, columns out.
-
-A thin layer: the work is in c/events, with the GIL released. Columns are returned as buffers, which numpy wraps
-without copying, so reading does not need numpy.
-"""
+"""Event files in, columns out. A thin layer: the work is in c/events, with the GIL released. Columns are returned as
+buffers, which numpy wraps without copying, so reading does not need numpy."""
 
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
@@ -14,14 +11,6 @@ from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
-
-# How reading a file ended (EventLog.end). events.h describes each value.
-END_CLEAN, END_TORN, END_BAD_LENGTH, END_HUGE, END_ERRNO, END_NOT_A_FILE, END_NO_MEMORY = range(7)
-# Why a record was skipped (the first item of a note).
-NOTE_PAYLOAD, NOTE_EVENT = 1, 2
-
-cdef uint32_t NO_TAG = 0xFFFFFFFF
-
 
 include "shared.pxi"
 
@@ -45,6 +34,14 @@ cdef class EventLog:
     cdef void release(self) noexcept:
         pthread_mutex_unlock(&self.log.lock)
 
+    def restrict(self, bytes directories) -> None:
+        """Load files only if they are in these directories: real paths, each followed by a zero. None: anywhere."""
+        with nogil:
+            pthread_mutex_lock(&self.log.loading)
+        self.within = directories  # keeps the bytes; Python adds the last zero
+        self.log.within = NULL if directories is None else PyBytes_AS_STRING(self.within)
+        pthread_mutex_unlock(&self.log.loading)
+
     def load(self, bytes path not None) -> None:
         """Read what is new in the file at `path`; start over if the file was replaced or truncated."""
         cdef const char *p = path
@@ -53,6 +50,12 @@ cdef class EventLog:
         with nogil:
             pb_load(self.log, p, &scratch)
             pb_scratch_free(&scratch)
+
+    def wait_until_loaded(self) -> None:
+        """Return when no thread is loading the file."""
+        with nogil:
+            pthread_mutex_lock(&self.log.loading)
+            pthread_mutex_unlock(&self.log.loading)
 
     def feed(self, const uint8_t[::1] data not None) -> int:
         """Read whole records from bytes that start at `offset` in the file. Returns the number of bytes consumed."""
@@ -93,10 +96,9 @@ cdef class EventLog:
     def restore(self, bytes index not None, bytes path not None) -> bool:
         """Load the index at `index` instead of reading the event file at `path`.
 
-        Returns False and changes nothing if the index is damaged. Call it only on a log that has read nothing.
-
-        Columns are read from the index on first use. If one is missing or damaged by then, the call reads the event file
-        again and raises IndexError: tag indices may have changed, so look them up again.
+        Returns False and changes nothing if the index is damaged. Call it only on a log that has read nothing. Columns
+        are read from the index on first use. If one is missing or damaged by then, the call reads the event file again
+        and raises IndexError: tag indices may have changed, so look them up again.
         """
         cdef const char *p = index
         cdef int done
@@ -126,10 +128,9 @@ cdef class EventLog:
         return done
 
     cdef int has_spans(self, uint32_t tag) noexcept:
-        cdef int done = 1
-        if self.log.tags[tag].spans.stored_n:
-            with nogil:
-                done = pb_fetch_spans(self.log, &self.log.tags[tag].spans)
+        cdef int done
+        with nogil:
+            done = pb_fetch_spans(self.log, &self.log.tags[tag].spans)
         return done
 
     cdef int reload(self, uint64_t generation) except -1:
@@ -231,15 +232,11 @@ cdef class EventLog:
 
     def notes(self) -> tuple:
         """(number of skipped records, the first of them as (code, offset, length, got, want))."""
-        cdef uint64_t i
         self.acquire()
         try:
             n = self.log.note_n
-            out = []
-            for i in range(min(n, <uint64_t>PB_MAX_NOTES)):
-                note = self.log.notes[i]
-                out.append((note.code, note.offset, note.length, note.got, note.want))
-            return n, out
+            return n, [(self.log.notes[i].code, self.log.notes[i].offset, self.log.notes[i].length,
+                        self.log.notes[i].got, self.log.notes[i].want) for i in range(min(n, <uint64_t>PB_MAX_NOTES))]
         finally:
             self.release()
 

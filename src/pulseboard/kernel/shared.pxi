@@ -1,4 +1,11 @@
-"""Part of reader.pyx: columns as buffers."""
+"""Part of reader.pyx: constants, and columns as buffers."""
+
+# How reading a file ended (EventLog.end). events.h describes each value.
+END_CLEAN, END_TORN, END_BAD_LENGTH, END_HUGE, END_ERRNO, END_NOT_A_FILE, END_NO_MEMORY, END_OUTSIDE = range(8)
+# Why a record was skipped (the first item of a note).
+NOTE_PAYLOAD, NOTE_EVENT = 1, 2
+
+cdef uint32_t NO_TAG = 0xFFFFFFFF
 
 
 cdef class Shared:

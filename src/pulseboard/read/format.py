@@ -31,6 +31,7 @@ from pulseboard.core.note import Note
 from pulseboard.core.series import Series
 from pulseboard.read.axis.info import AxisInfo
 from pulseboard.read.run import Restart
+from pulseboard.rundir.regular_file import open_regular
 
 # A log may begin with the program's source and warnings. In real ones the first step is within 60 kB.
 HEAD_BYTES = 1 << 20
@@ -66,7 +67,7 @@ class Candidate:
         """The first bytes of the file; empty for a directory or device."""
         if not self.is_file:
             return b""
-        with open(self.path, "rb") as stream:
+        with open_regular(self.path) as stream:
             return stream.read(HEAD_BYTES)
 
     @functools.cached_property

@@ -39,4 +39,5 @@ class TagInfo:
         found = [kinds.SCALAR] if self.points else []
         if not self.fields:
             return found
-        return list(dict.fromkeys(found + [kinds.kind_of(number, self.plugin) for number in sorted(self.fields)]))
+        found += [kinds.kind_of(number, self.plugin) for number in sorted(self.fields)]
+        return [kind for kind in dict.fromkeys(found) if kind != kinds.DECLARATION]

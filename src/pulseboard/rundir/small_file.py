@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 
 from pulseboard.core.errors import PulseboardError
+from pulseboard.rundir.regular_file import open_regular
 
 
 class UnreadableFile(PulseboardError):
@@ -23,12 +23,8 @@ def read_small_file(path: str, *, max_bytes: int | None, follow_symlinks: bool =
     Symbolic links are refused by default. Pulseboard writes none, and in a log directory that someone else
     can write to, a link could expose any file the reader has access to.
     """
-    # O_NONBLOCK: opening a named pipe must not wait for a writer.
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_symlinks else os.O_NOFOLLOW)
     try:
-        with open(os.open(path, flags), "rb") as stream:
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise UnreadableFile("it is not a regular file", path=path)
+        with open_regular(path, follow_symlinks=follow_symlinks) as stream:
             data = stream.read() if max_bytes is None else stream.read(max_bytes + 1)
     except OSError as error:
         refused_link = error.errno == errno.ELOOP and not follow_symlinks

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -17,6 +20,12 @@ if TYPE_CHECKING:
     from pulseboard.read.discovery.log_directory import LogDirectory
     from pulseboard.serve.http.uvicorn_server import UvicornServer
     from pulseboard.serve.live.dashboard import Dashboard
+
+
+# After SIGTERM or Ctrl-C: responses get a second, the index is written, and then the process ends, whatever still runs.
+_GRACE_SECS = 4.0
+
+_log = logging.getLogger("pulseboard.serve")
 
 
 class Server:
@@ -36,7 +45,10 @@ class Server:
         self._stopping = False
 
     def run(self) -> None:
-        """Handle requests until `stop` is called. In the main thread, SIGINT and SIGTERM stop it too."""
+        """Handle requests until `stop` is called. In the main thread, SIGINT and SIGTERM stop it too.
+
+        After such a signal the process ends within seconds, also if a thread hangs.
+        """
         if threading.current_thread() is not threading.main_thread():
             self._serve()
             return
@@ -64,7 +76,9 @@ class Server:
                 signal.signal(number, handler)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._stopping and self._uvicorn is not None:
+        if not self._stopping:
+            threading.Thread(target=_end_process, args=(_GRACE_SECS,), name="pulseboard-end", daemon=True).start()
+        elif self._uvicorn is not None:
             self._uvicorn.force_exit = True  # the second signal: do not wait for responses
         self.stop()
 
@@ -114,3 +128,10 @@ class Server:
             self._uvicorn.should_exit = True
         # On a thread: a signal may interrupt code that holds the lock which `notify` takes.
         threading.Thread(target=self.dashboard.revisions.notify, daemon=True).start()
+
+
+def _end_process(after_secs: float) -> None:
+    """End the process if it is still there. A thread that waits for a disk or a lock cannot be ended otherwise."""
+    time.sleep(after_secs)
+    _log.warning("Some work did not stop within %.0f s; ending without it.", after_secs)
+    os._exit(0)

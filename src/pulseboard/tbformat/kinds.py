@@ -26,10 +26,13 @@ _BY_FIELD = {
 METADATA_ONLY = 0
 """The field of a value that has none: everything is in its metadata."""
 
+DECLARATION = ""
+"""The kind of a value that only says which plugin its tag belongs to. No tag has this kind."""
+
 TENSOR_FIELD = 8
 """The field of all newer kinds: the plugin decides what the tensor means."""
 
-_BY_PLUGIN = {
+BY_PLUGIN = {
     "": TENSOR,
     "scalars": SCALAR,
     "histograms": HISTOGRAM,
@@ -53,7 +56,9 @@ def kind_of(field: int, plugin: str | None) -> str:
 
     An unknown plugin's name is itself the kind.
     """
-    return _BY_FIELD.get(field) or _BY_PLUGIN.get(plugin or "") or plugin or TENSOR
+    if field == METADATA_ONLY and plugin in BY_PLUGIN and plugin != HPARAMS:
+        return DECLARATION  # of the plugins we know, only hyperparameters are kept in metadata
+    return _BY_FIELD.get(field) or BY_PLUGIN.get(plugin or "") or plugin or TENSOR
 
 
 def fields_in(bits: int) -> list[int]:

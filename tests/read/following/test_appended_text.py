@@ -200,7 +200,7 @@ def bytes_read(monkeypatch):
             return data
 
     for module in (line_file, formats):
-        monkeypatch.setattr(module, "open", lambda path, mode: Counted(path, "r"), raising=False)
+        monkeypatch.setattr(module, "open_regular", lambda path: Counted(path, "r"))
     return total
 
 

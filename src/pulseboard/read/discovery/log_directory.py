@@ -20,7 +20,7 @@ class LogDirectory(NamedTuple):
 
     path: str
     name: str | None = None
-    # Links that lead out of these directories (given as real paths) are not followed. None: all are.
+    # Links that lead out of these directories are not followed. None: all are.
     within: tuple[str, ...] | None = None
     # The remote directory that `path` is a copy of; None for a local one.
     url: RemoteUrl | None = None
@@ -29,6 +29,10 @@ class LogDirectory(NamedTuple):
     def location(self) -> str:
         """What users know it as: its URL or its path."""
         return self.path if self.url is None else str(self.url)
+
+    def allowed(self) -> tuple[str, ...] | None:
+        """`within` as real paths at this moment: a log directory may itself be a link, which is set to a new target."""
+        return None if self.within is None else tuple(map(os.path.realpath, self.within))
 
 
 def log_directories_from(
@@ -56,7 +60,7 @@ def log_directories_from(
     for name, path in pairs:
         if path_by_name.setdefault(name, path) != path:
             raise NameTaken(str(name), paths=(path_by_name[name], path))
-    within = None if links_out else tuple(os.path.realpath(path) for _, path in pairs if not is_url(path))
+    within = None if links_out else tuple(path for _, path in pairs if not is_url(path))
     return [_log_directory(path, name, within) for name, path in pairs]
 
 
@@ -70,7 +74,7 @@ def _log_directory(path: str, name: str | None, within: tuple[str, ...] | None) 
     copy = mirrored_path(url)
     register_mirror(copy, str(url))
     register_mirror(os.path.dirname(copy), str(url).rpartition("/")[0])  # the directory of a URL that names a file
-    return LogDirectory(copy, name, None if within is None else (os.path.realpath(copy),), url)
+    return LogDirectory(copy, name, None if within is None else (copy,), url)
 
 
 def _expanded(path: str, *, may_be_missing: bool) -> list[str]:

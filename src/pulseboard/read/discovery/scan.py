@@ -12,6 +12,7 @@ from pulseboard.core.note import Note
 from pulseboard.read.discovery import candidates
 from pulseboard.read.discovery.log_directory import LogDirectory
 from pulseboard.rundir import layout
+from pulseboard.rundir.regular_file import is_within
 
 # File systems store times in ticks, 4 ms on most and up to 2 s on FAT: two changes may get the same time.
 _TICK_NS = 2_000_000_000
@@ -89,6 +90,10 @@ def scan(path: str, *, within: LogDirectory, note: AddNote) -> FoundDirectory | 
 
 
 def _scan(path: str, log_directory: LogDirectory, note: AddNote) -> FoundDirectory:
+    # A directory that was scanned before may have been replaced by a link. The log directory itself may be any link.
+    if path != log_directory.path and os.path.islink(path) and not _stays_within(path, log_directory):
+        note(_leads_out(path))
+        raise FileNotFoundError(path)
     status = os.stat(path)
     conclusive = time.time_ns() - status.st_mtime_ns > _TICK_NS
     found = FoundDirectory(path, status.st_mtime_ns, conclusive, _identity(path, status))
@@ -101,13 +106,12 @@ def _scan(path: str, log_directory: LogDirectory, note: AddNote) -> FoundDirecto
     subdirectories: list[str] = []
     links: list[str] = []
     dangling: list[str] = []
-    allowed = log_directory.within
     with os.scandir(path) as entries:
         for entry in entries:
             name = entry.name
             try:
-                if allowed is not None and entry.is_symlink() and not _stays_within(entry.path, allowed):
-                    note(Note("info", "Left out a link that leads out of the log directories.", entry.path))
+                if entry.is_symlink() and not _stays_within(entry.path, log_directory):
+                    note(_leads_out(entry.path))
                     continue
                 if layout.marks_a_run(name) and not entry.is_dir():
                     found.is_run = True
@@ -208,9 +212,13 @@ def may_have_changed(directory: FoundDirectory) -> bool:
     )
 
 
-def _stays_within(link: str, tops: tuple[str, ...]) -> bool:
-    real = os.path.realpath(link)
-    return any(real == top or real.startswith(os.path.join(top, "")) for top in tops)
+def _stays_within(link: str, log_directory: LogDirectory) -> bool:
+    allowed = log_directory.allowed()
+    return allowed is None or is_within(os.path.realpath(link), allowed)
+
+
+def _leads_out(link: str) -> Note:
+    return Note("info", "Left out a link that leads out of the log directories.", link)
 
 
 def _leads_to_new_directory(link: str, top: str) -> bool:

@@ -85,6 +85,10 @@ class Tree:
             self._walk(self.log_directory.path)
             return
         nearest = {next((at for at in path_and_parents(path) if at in self._directories), "") for path in paths}
+        # A directory that was replaced by a link: the directory that holds it decides whether the link is followed.
+        nearest |= {
+            parent for at in nearest if (parent := os.path.dirname(at)) in self._directories and os.path.islink(at)
+        }
         for path in sorted(nearest):
             if path in self._directories:
                 self._rescan(path)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from pulseboard.core.note import Note
 from pulseboard.core.plural import plural
 from pulseboard.kernel import reader
 from pulseboard.read.discovery.scan import FoundFile
 from pulseboard.rundir import layout
+from pulseboard.rundir.regular_file import open_regular
 
+_FRAME_BYTES = 16  # a record's length and two checksums
 _LFS_POINTER = b"version https://git-lfs"
 _CHUNK_BYTES = 1 << 20
+# Event files shrink 3 to 24 times (docs/log.md, 16 November). What shrinks more is not a log.
+_MAX_UNPACKED_RATIO, _MIN_UNPACKED_BYTES = 100, 64 << 20
 
 
 class TagEntry(NamedTuple):
@@ -34,11 +38,12 @@ class TagEntry(NamedTuple):
 class EventFile:
     """One event file that may be growing: each `load` reads what is new. Archived files are read the same way."""
 
-    __slots__ = ("_archive_error", "_tags", "_tags_version", "log", "path", "seen")
+    __slots__ = ("_archive_error", "_tags", "_tags_version", "_within", "log", "path", "seen")
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.log = reader.EventLog()
+        self._within: tuple[str, ...] | None = None
         self.seen: FoundFile | None = None  # the file as it was when last loaded
         self._archive_error: str | None = None
         self._tags: dict[str, TagEntry] = {}
@@ -48,6 +53,18 @@ class EventFile:
     def archived(self) -> bool:
         """Whether the file is compressed, so that it is decompressed here and fed to the kernel."""
         return layout.is_archived(self.path)
+
+    def restrict(self, directories: tuple[str, ...] | None) -> None:
+        """Read it only while it is in one of these directories, given as real paths. None: wherever links lead."""
+        if directories != self._within:
+            self._within = directories
+            self.log.restrict(
+                None if directories is None else b"".join(os.fsencode(one) + b"\0" for one in directories)
+            )
+
+    def open(self) -> BinaryIO:
+        """The file, open for reading and not buffered. Raises OSError if it cannot be read, or must not be."""
+        return open_regular(self.path, within=self._within, buffered=False)
 
     def load(self) -> None:
         """Read what is new. Never raises because of the file's content; see `notes`."""
@@ -61,13 +78,19 @@ class EventFile:
 
         self.log.reset()
         self._archive_error = None
-        rest = b""
+        kept: list[bytes] = []  # the beginning of a record, in parts: joined once, when the record is complete
+        kept_bytes = wanted_bytes = 0
         try:
             for chunk in self._decompressed():
-                data = rest + chunk if rest else chunk
+                kept.append(chunk)
+                kept_bytes += len(chunk)
+                if kept_bytes < wanted_bytes:
+                    continue
+                data = b"".join(kept)
                 rest = data[self.log.feed(data) :]
                 if self.log.end > reader.END_TORN:
                     break
+                kept, kept_bytes, wanted_bytes = [rest], len(rest), _record_bytes(rest)
         except OSError as error:
             self._archive_error = error.strerror or str(error)
         except (EOFError, zlib.error) as error:
@@ -77,9 +100,15 @@ class EventFile:
     def _decompressed(self) -> Iterator[bytes]:
         import gzip
 
-        with gzip.open(self.path, "rb") as stream:
+        with self.open() as raw, gzip.GzipFile(fileobj=raw) as stream:
+            left = max(_MIN_UNPACKED_BYTES, _MAX_UNPACKED_RATIO * os.fstat(raw.fileno()).st_size)
             # read1, not read: if an archive is truncated, read would withhold the last chunk.
             while chunk := stream.read1(_CHUNK_BYTES):
+                left -= len(chunk)
+                if left < 0:
+                    raise OSError(
+                        errno.EFBIG, f"it unpacks to more than {_MAX_UNPACKED_RATIO} times its size", self.path
+                    )
                 yield chunk
 
     def tags(self) -> dict[str, TagEntry]:
@@ -103,7 +132,7 @@ class EventFile:
             return []
         if self.archived:
             return self._read_archived(spans)
-        with open(self.path, "rb", buffering=0) as stream:
+        with self.open() as stream:
             fd = stream.fileno()
             values = [os.pread(fd, length, offset) for offset, length in spans]
         for value, (offset, length) in zip(values, spans, strict=True):
@@ -180,6 +209,8 @@ class EventFile:
                 return Note(
                     "unreadable", "Left out: it is named like an event file but is not a regular file.", self.path
                 )
+            case reader.END_OUTSIDE:
+                return Note("info", "Left out: a link leads out of the log directories.", self.path)
             case reader.END_NO_MEMORY:
                 return Note(
                     "unreadable", "Ran out of memory while reading. Close other programs or read fewer runs.", self.path
@@ -189,7 +220,7 @@ class EventFile:
 
     def _not_an_event_file(self) -> str:
         try:
-            with open(self.path, "rb") as stream:
+            with self.open() as stream:
                 head = stream.read(64)
         except OSError:
             head = b""
@@ -198,3 +229,8 @@ class EventFile:
         if head.startswith(b"\x1f\x8b"):
             return f"This is a gzip file. To have it read as an event file, add {layout.ARCHIVED_SUFFIX} to its name."
         return "This is not an event file: its first record's length fails its checksum."
+
+
+def _record_bytes(data: bytes) -> int:
+    """The size of the record that begins here, with its frame; 0 if not even its length is complete."""
+    return int.from_bytes(data[:8], "little") + _FRAME_BYTES if len(data) >= _FRAME_BYTES else 0

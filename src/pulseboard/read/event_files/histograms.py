@@ -26,7 +26,7 @@ def decoded(part: Part, spans: Spans, wanted: list[int], metadata: bytes) -> lis
     import numpy as np
 
     chosen: Any = slice(None) if len(wanted) == len(spans.offsets) else wanted
-    with open(part.file.path, "rb", buffering=0) as stream:
+    with part.file.open() as stream:
         buffer, rows = values.histograms(
             stream.fileno(), spans.offsets[chosen], spans.lengths[chosen], spans.fields[chosen]
         )

@@ -124,6 +124,10 @@ class EventFileRun(Run):
             try:
                 result = read()
             except (LookupError, ValueError):
+                # Another thread may be reading a file again whose index was lost: then its tags are missing for now.
+                for file in self.files:
+                    if file.log.generation and not file.log.offset:
+                        file.log.wait_until_loaded()
                 # If bytes came in, `read` may have met a restart that it did not know of when it began.
                 if (before, offsets_before) == (self._generations(), self._offsets()):
                     raise

@@ -78,23 +78,27 @@ class EventFileRuns:
     def _load(self, progress: Progress | None, meanwhile: Callable[[], None] | None) -> None:
         """Read what is new in the files that changed, starting with the most recent change."""
         stale: list[FoundFile] = []
+        allowed: dict[int, tuple[str, ...] | None] = {}  # by tree
         for identity in self._changed_files:
             listings = self._listings.get(identity)
             if not listings:  # no path leads to it any more
                 self._listings.pop(identity, None)
                 self._files.pop(identity, None)
                 continue
-            _, newest = listings[0]
+            owner, newest = listings[0]
             path = newest.path
             if len(listings) > 1:  # some of its paths may have been listed longer ago than others
                 newest = max((file for _, file in listings), key=lambda file: (file.mtime_ns, file.size))
-                path = min((owner, file.path) for owner, file in listings)[1]
+                owner, path = min((owner, file.path) for owner, file in listings)
             event_file = self._files.get(identity)
             if event_file is None:
                 event_file = self._files[identity] = EventFile(path)
                 if self._cache is not None:
                     self._cache.restore(event_file, newest)
             event_file.path = path
+            if owner[0] not in allowed:
+                allowed[owner[0]] = self._trees[owner[0]].log_directory.allowed()
+            event_file.restrict(allowed[owner[0]])
             seen = event_file.seen
             if seen is None or (seen.size, seen.mtime_ns) != (newest.size, newest.mtime_ns):
                 stale.append(newest)

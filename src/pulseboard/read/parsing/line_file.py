@@ -8,6 +8,7 @@ from typing import Protocol
 
 from pulseboard.read.parsing import text
 from pulseboard.read.parsing.prefix import Prefix
+from pulseboard.rundir.regular_file import open_regular
 
 _CHUNK_BYTES = 8 << 20
 _BREAKS = (b"\n", b"\r")
@@ -50,7 +51,7 @@ class LineFile:
         False, and nothing is fed, if the file no longer begins with what was read of it, or if that was very little:
         then it must be read from the start, with another object.
         """
-        with open(self.path, "rb") as stream:
+        with open_regular(self.path) as stream:
             if self._offset and not self._prefix.is_start_of(stream):
                 return False
             stream.seek(self._offset)

@@ -16,6 +16,7 @@ from typing import Any
 from pulseboard.core.note import Note
 from pulseboard.core.plural import plural
 from pulseboard.read.parsing.prefix import Prefix
+from pulseboard.rundir.regular_file import open_regular
 
 _HEADER_BYTES = 7
 _BLOCK_BYTES = 32 << 10
@@ -39,13 +40,13 @@ class RecordLog:
 
     def has_only_grown(self) -> bool:
         """Whether the file still begins with what was read of it; otherwise another object must read it."""
-        with open(self.path, "rb") as stream:
+        with open_regular(self.path) as stream:
             return self._prefix.is_start_of(stream)
 
     def records(self) -> Iterator[bytes]:
         """The bytes of each record after those of the last call. Damaged ones are skipped, after a damaged header up
         to the next block."""
-        with open(self.path, "rb") as stream:
+        with open_regular(self.path) as stream:
             yield from self._records(stream)
             stream.seek(0, os.SEEK_END)
             self._prefix.remember(stream)

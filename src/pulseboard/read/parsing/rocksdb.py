@@ -22,6 +22,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pulseboard.rundir.regular_file import open_regular
 from pulseboard.tbformat.wire import MalformedMessage, read_varint
 
 _FOOTER_BYTES, _HANDLES_BYTES = 53, 41
@@ -60,7 +61,7 @@ def read_database(directory: str) -> dict[bytes, bytes]:
     newest: dict[bytes, _Write] = {}
     deleted: list[_Write] = []
     for path in paths:
-        with open(path, "rb") as stream:
+        with open_regular(path) as stream:
             data = stream.read()
         try:
             for write in _table(data) if path.endswith(".sst") else _log(data):

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pulseboard.rundir.regular_file import open_regular
+
 # A logged row is a few kilobytes. A text sample, or a document on one line, may be a few megabytes.
 MAX_LINE_CHARS = 16 << 20
 _CHUNK_BYTES = 1 << 20
@@ -70,7 +72,7 @@ def decoded_lines(head: bytes, *, truncated: bool) -> list[str]:
 
 def lines_of(path: str) -> Iterator[Line]:
     """Every line of a text file; none if it is not text. Raises OSError if it cannot be read."""
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         chunk = stream.read(_CHUNK_BYTES)
         encoding = encoding_of(chunk)
         if encoding is None:

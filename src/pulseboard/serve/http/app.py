@@ -6,13 +6,12 @@ import asyncio
 import functools
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from pulseboard.core.errors import PulseboardError, RunNotFound, TagNotFound
 from pulseboard.serve.http import responses
-from pulseboard.serve.http.endpoint import Endpoint, load_endpoints
+from pulseboard.serve.http.endpoint import ApiRequest, Endpoint, load_endpoints
 from pulseboard.serve.http.errors import (
     BadRequest,
     Forbidden,
@@ -25,16 +24,12 @@ from pulseboard.serve.http.errors import (
 from pulseboard.serve.http.page import Page
 from pulseboard.serve.http.request import ClientDisconnected, Receive, Request, Scope, Send
 from pulseboard.serve.http.responses import NotModified, Response, StreamingResponse, json_response
+from pulseboard.serve.http.work import Workers
 from pulseboard.serve.security.access import Guard, Role, is_local
 
 if TYPE_CHECKING:
     from pulseboard.serve.live.dashboard import Dashboard
 
-T = TypeVar("T")
-
-# The kernel releases the GIL while it works; beyond this number, threads only wait for each other.
-_THREADS = 6
-_MAX_WAITING = 512
 _CHUNK_BYTES = 256 << 10
 # A client that reads nothing for this long is disconnected.
 STALLED_SECS = 60.0
@@ -66,8 +61,7 @@ class App:
         self.endpoints = load_endpoints()
         self._over_ssh = over_ssh
         self._on_ready = on_ready
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="pulseboard-serve")
-        self._waiting = 0
+        self._workers = Workers()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -173,36 +167,29 @@ class App:
         if not endpoint.inline:
             self.dashboard.diagnosis.yield_to_requests()
         try:
-            result = (
-                endpoint.handler(self.dashboard, api_request)
-                if endpoint.inline
-                else await self._in_thread(endpoint.handler, self.dashboard, api_request)
-            )
+            if endpoint.inline:
+                response = _respond(endpoint, self.dashboard, api_request)
+            else:
+                response = await self._workers.run(
+                    functools.partial(_respond, endpoint, self.dashboard, api_request),
+                    lane=endpoint.lane,
+                    client=request.client,
+                    disconnected=request.disconnected,
+                )
         except (RunNotFound, TagNotFound) as error:
             raise NotFound(str(error), do="api/runs and api/tags list the runs and tags.") from error
         except HttpError:
             raise
         except PulseboardError as error:
             raise BadRequest(str(error)) from error
-        response = result if isinstance(result, Response | StreamingResponse) else json_response(result)
         response.headers.setdefault("cache-control", "private, no-cache")
         if api_request.etag is not None:
             response.headers.setdefault("etag", api_request.etag)
         return response
 
-    async def _in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
-        if self._waiting >= _MAX_WAITING:
-            raise ServerBusy("Server busy: too many requests are waiting.", do="Try again in a second.")
-        self._waiting += 1
-        try:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads, functools.partial(function, *arguments))
-        finally:
-            self._waiting -= 1
-
     def close(self) -> None:
-        """Let the threads end."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """Cancel what is being computed."""
+        self._workers.close()
 
     # ---- sending it
 
@@ -211,7 +198,8 @@ class App:
         if response.compress and self._is_worth_compressing(response, request):
             accepted = request.headers.get("accept-encoding", "")
             if len(body) > 100_000:
-                body, encoding = await self._in_thread(responses.compress, body, accepted)
+                work = functools.partial(responses.compress, body, accepted)
+                body, encoding = await self._workers.run(work, client=request.client)
             else:
                 body, encoding = responses.compress(body, accepted)
             headers["vary"] = "accept-encoding"
@@ -267,6 +255,12 @@ class App:
             "status": status,
             "headers": [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in merged.items()],
         }
+
+
+def _respond(endpoint: Endpoint, dashboard: Dashboard, request: ApiRequest) -> Response | StreamingResponse:
+    """The endpoint's response. JSON is encoded here, on the same thread: a large one would hold up the event loop."""
+    result = endpoint.handler(dashboard, request)
+    return result if isinstance(result, Response | StreamingResponse) else json_response(result)
 
 
 async def _with_timeout(sending: Awaitable[None], size: int) -> None:

@@ -17,6 +17,7 @@ from pulseboard.serve.http.validation import validate, validate_query
 
 if TYPE_CHECKING:
     from pulseboard.serve.http.request import Request
+    from pulseboard.serve.http.work import LaneName
     from pulseboard.serve.live.dashboard import Dashboard
     from pulseboard.serve.security.access import Role
 
@@ -60,6 +61,7 @@ class Endpoint:
     media_type: str = "application/json"
     full_role: bool = False
     inline: bool = False  # fast enough to run on the event loop, without a thread
+    lane: LaneName = "heavy"  # "quick": always fast, so that it need not wait for charts of other clients
 
     async def read(self, request: Request, *, role: Role) -> ApiRequest:
         """The request, validated. Raises BadRequest if it does not fit the declaration."""

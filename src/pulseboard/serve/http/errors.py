@@ -49,6 +49,12 @@ class MethodNotAllowed(HttpError):
         super().__init__(f"{method} is not allowed here.", do=f"Use {allowed}.")
 
 
+class Conflict(HttpError):
+    """The request does not fit the state of what it would change."""
+
+    status = 409
+
+
 class TooLarge(HttpError):
     """The request or its response is too large. The client must ask for less."""
 
@@ -59,3 +65,9 @@ class ServerBusy(HttpError):
     """Too many requests at once. The same request may succeed later."""
 
     status = 503
+
+
+class CannotStore(HttpError):
+    """The disk refuses what the request wants to keep. The request is fine, and may succeed later."""
+
+    status = 507

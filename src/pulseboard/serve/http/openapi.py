@@ -13,8 +13,10 @@ _ERRORS = {
     "403": "The origin or the token does not allow this.",
     "404": "No such endpoint, run, tag or item.",
     "405": "The method is not allowed here.",
+    "409": "The request does not fit the state of what it would change.",
     "413": "The request or its response is too large.",
     "503": "Server busy; try again.",
+    "507": "The server's disk refuses what the request wants to keep.",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,6 +63,11 @@ def to_json(value: Any) -> bytes:
             encode_numbers(value, default=_to_python), ensure_ascii=False, allow_nan=False, separators=(",", ":")
         )
     return text.encode("utf-8", "backslashreplace")
+
+
+def finite(number: float, otherwise: float = 0.0) -> float:
+    """A number for a field that is declared as one. Logs may hold NaN and infinities where they make no sense."""
+    return number if math.isfinite(number) else otherwise
 
 
 def _to_python(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -92,6 +93,8 @@ def _string(value: str, schema: Schema, at: str) -> str:
         raise BadRequest(f"{at} is {len(value)} characters long.", do=f"Use at most {schema['maxLength']}.")
     if len(value) < schema.get("minLength", 0):
         raise BadRequest(f"{at} is empty.")
+    if "pattern" in schema and not re.fullmatch(schema["pattern"], value):
+        raise BadRequest(f"{at} is {_shown(value)}.", do=f"It must be {schema.get('description', 'valid')}.")
     if not value.isascii():
         try:
             value.encode()

@@ -177,6 +177,7 @@ def guide(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
     "GET",
     "meaning",
     "What a tag measures, and which values are healthy.",
+    lane="quick",
     query={"tag": TAG},
     required=("tag",),
     returns=schema.nullable(_MEANING),

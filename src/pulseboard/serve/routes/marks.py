@@ -19,6 +19,7 @@ _MARKS_BY_RUN = schema.record(
     "GET",
     "marks",
     "The marks of every run that has any.",
+    lane="quick",
     query={"download": schema.boolean("as a file download", default=False)},
     returns=_MARKS_BY_RUN,
 )

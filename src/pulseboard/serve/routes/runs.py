@@ -56,6 +56,7 @@ _TAG_SUMMARY = schema.named_record(
     "GET",
     "runs",
     "All runs, most recently active first.",
+    lane="quick",
     query={"filter": REGEX},
     returns=list_with_revision("runs", _RUN_SUMMARY),
 )
@@ -98,6 +99,7 @@ def _run_summary(run: RunSummary, status: str | None, marks: dict[str, Any] | No
     "GET",
     "tags",
     "The tags of runs, sorted by name.",
+    lane="quick",
     query={
         "kind": schema.string("scalar, histogram, image, audio, text, …", max_length=100),
         "run": RUN_FILTER,
@@ -129,6 +131,7 @@ _RESTART = schema.named_record("Restart", {"step": STEP, "wall_time": schema.num
     "GET",
     "restarts",
     "The restarts of a run.",
+    lane="quick",
     query={"run": RUN},
     required=("run",),
     returns=schema.record({"restarts": schema.array(_RESTART, max_items=1_000_000)}, required=("restarts",)),

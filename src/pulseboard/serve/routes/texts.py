@@ -7,8 +7,12 @@ from typing import Any
 from pulseboard.serve.http import schema
 from pulseboard.serve.http.endpoint import ApiRequest, endpoint
 from pulseboard.serve.http.parameters import RUN, STEP, TAG
+from pulseboard.serve.http.responses import finite
 from pulseboard.serve.live.dashboard import Dashboard
-from pulseboard.serve.security.markdown import to_html
+from pulseboard.serve.security.markdown import as_plain_html, to_html
+
+# Older texts beyond this are sent without formatting.
+_MAX_RENDERED_CHARACTERS = 1_000_000
 
 _ITEM = schema.named_record(
     "TextItem",
@@ -37,9 +41,11 @@ def texts(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
     run = dashboard.run(request["run"])
     request.revalidate(dashboard.state_of([run.name]))
     newest = dashboard.values(run, request["tag"], kind="text")[-request["limit"] :]
-    return {
-        "items": [
-            {"step": one.step, "wall_time": one.wall_time, "text": one.text, "html": to_html(one.text)}
-            for one in newest
-        ]
-    }
+    items = []
+    left = _MAX_RENDERED_CHARACTERS
+    for one in reversed(newest):
+        text = one.text
+        left -= len(text)
+        html = to_html(text) if left >= 0 or one is newest[-1] else as_plain_html(text)
+        items.append({"step": one.step, "wall_time": finite(one.wall_time), "text": text, "html": html})
+    return {"items": items[::-1]}

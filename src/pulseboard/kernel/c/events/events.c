@@ -82,8 +82,7 @@ static void read_metadata(pb_log *log, pb_tag *t, pb_ptr p, uint64_t len, uint64
                 name_len = g.len;
             }
     }
-    const uint8_t *zero = memchr(name, 0, name_len); /* names are stored as C strings */
-    t->plugin = pb_plugin_find_or_add(log, name, zero ? (uint64_t)(zero - name) : name_len);
+    t->plugin = pb_plugin_find_or_add(log, name, name_len);
     if (t->plugin < 0) log->out_of_memory = 1;
     t->meta_offset = offset;
     t->meta_length = (uint32_t)len;

@@ -96,6 +96,7 @@ enum {
     PB_END_ERRNO = 4,      /* the system could not read the file: see error */
     PB_END_NOT_A_FILE = 5, /* a pipe, a device, a directory */
     PB_END_NO_MEMORY = 6,
+    PB_END_OUTSIDE = 7,    /* a link led to a file outside the directories that are allowed */
 };
 
 enum { PB_NOTE_PAYLOAD = 1, PB_NOTE_EVENT = 2 }; /* one record skipped: bad checksum, not an Event */
@@ -118,44 +119,47 @@ typedef struct {
 typedef struct {
     pthread_mutex_t lock;          /* held while columns change, released between pieces of a file */
     pthread_mutex_t loading;       /* held from the first piece to the last; acquired before `lock` */
+    /* Real paths of directories, each with its zero, then an empty one: a file must be in one of them. NULL: anywhere.
+     * Not owned by the log. */
+    const char *within;
     /* A reset clears everything from here on. */
     pb_tag *tags;
     uint32_t tag_n, tag_cap;
-    uint32_t *slots;               /* tag index + 1, open addressing */
+    uint32_t *slots; /* tag index + 1, open addressing */
     uint32_t slot_n;
-    uint32_t last_tag;             /* the tag of the previous value */
+    uint32_t last_tag; /* the tag of the previous value */
     char **plugins;
     uint32_t plugin_n, plugin_cap;
-    int32_t scalars_plugin;        /* index of the plugin "scalars"; -2 until it appears */
+    int32_t scalars_plugin; /* index of the plugin "scalars"; -2 until it appears */
     pb_restart *restarts;
     uint64_t restart_n, restart_cap;
-    pb_note *notes;                /* the first PB_MAX_NOTES */
-    uint64_t note_n;               /* all of them */
+    pb_note *notes; /* the first PB_MAX_NOTES */
+    uint64_t note_n; /* all of them */
 
-    uint64_t offset;               /* of the next record: everything before it has been read */
+    uint64_t offset; /* of the next record: everything before it has been read */
     uint64_t events, points, framing_bytes;
     double first_wall, last_wall;
-    int64_t last_step;             /* of the last event with values */
-    double version;                /* from the last version record; 0 before the first */
+    int64_t last_step; /* of the last event with values */
+    double version; /* from the last version record; 0 before the first */
     int64_t most_recent_step;
-    double version_at_start;       /* at the end of the run's previous file */
+    double version_at_start; /* at the end of the run's previous file */
     int64_t most_recent_at_start;
-    int unversioned;               /* read a summary or a session mark while the version was below 2 */
+    int unversioned; /* read a summary or a session mark while the version was below 2 */
     int out_of_memory;
 
     int end, error;
-    uint64_t size;                 /* of the file at the last load */
+    uint64_t size; /* of the file at the last load */
     int64_t mtime_ns;
     dev_t dev;
     ino_t ino;
-    uint64_t generation;           /* how often the log has started over: the file was replaced or truncated */
-    uint8_t last_bytes[16];        /* the bytes before `offset`, to detect a rewritten file */
+    uint64_t generation; /* how often the log has started over: the file was replaced or truncated */
+    uint8_t last_bytes[16]; /* the bytes before `offset`, to detect a rewritten file */
     uint32_t last_bytes_n;
-    uint8_t first_bytes[64];       /* the file's first bytes, for the same purpose */
+    uint8_t first_bytes[64]; /* the file's first bytes, for the same purpose */
     uint32_t first_bytes_n;
-    char *stored_path;             /* the index that some columns are still in; NULL if none are */
+    char *stored_path; /* the index that some columns are still in; NULL if none are */
     uint64_t stored_dev, stored_ino;
-    pb_pool *pool;                 /* of the thread that is loading the file, while it holds the lock; else NULL */
+    pb_pool *pool; /* of the thread that is loading the file, while it holds the lock; else NULL */
 } pb_log;
 
 pb_log *pb_log_new(void);
@@ -209,9 +213,9 @@ typedef struct {
     pb_log **logs;
     const char **paths;
     size_t n;
-    size_t cursor;                 /* atomic: the next file to read */
-    size_t done;                   /* atomic */
-    int cancelled;                 /* atomic */
+    size_t cursor; /* atomic: the next file to read */
+    size_t done; /* atomic */
+    int cancelled; /* atomic */
 } pb_batch;
 void pb_batch_work(pb_batch *batch);
 

@@ -2,7 +2,10 @@
  * short read and not a SIGBUS (docs/design/reading.md). */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,6 +93,32 @@ void pb_scratch_free(pb_scratch *scratch) {
     pb_pool_free(&scratch->pool);
 }
 
+/* The path of an open file, without links; 0 if it cannot be found. */
+static int path_of(int fd, const struct stat *st, const char *path, char real[PATH_MAX]) {
+    char link[40];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, real, PATH_MAX - 1);
+    if (n >= 0) {
+        real[n] = 0;
+        return 1;
+    }
+    /* A system without /proc: the path now, if it still leads to this file. */
+    struct stat now;
+    return realpath(path, real) && !stat(real, &now) && now.st_dev == st->st_dev && now.st_ino == st->st_ino;
+}
+
+/* Whether an open file is in one of the directories. Asked of the open file, because any part of its path may have
+ * become a link since the directory was listed. */
+static int is_within(const char *tops, int fd, const struct stat *st, const char *path) {
+    char real[PATH_MAX];
+    if (!path_of(fd, st, path, real)) return 0;
+    for (size_t n; (n = strlen(tops)); tops += n + 1) {
+        if (strncmp(real, tops, n)) continue;
+        if (!real[n] || real[n] == '/' || tops[n - 1] == '/') return 1;
+    }
+    return 0;
+}
+
 /* The caller holds log->loading. */
 static void load(pb_log *log, const char *path, pb_scratch *scratch) {
     struct stat st;
@@ -103,6 +132,7 @@ static void load(pb_log *log, const char *path, pb_scratch *scratch) {
         return;
     }
     if (!S_ISREG(st.st_mode)) log->end = PB_END_NOT_A_FILE;
+    else if (log->within && !is_within(log->within, fd, &st, path)) log->end = PB_END_OUTSIDE;
     else {
         if (rewritten(log, fd, &st)) {
             pthread_mutex_lock(&log->lock);

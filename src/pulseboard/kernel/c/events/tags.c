@@ -96,6 +96,9 @@ enum { MAX_PLUGINS = 1000 };
 
 int32_t pb_plugin_find_or_add(pb_log *log, pb_ptr name, uint64_t len) {
     static const char overflow_name[] = "(one of very many)";
+    /* Names are stored as C strings. */
+    const uint8_t *zero = memchr(name, 0, len);
+    if (zero) len = (uint64_t)(zero - name);
     /* strncmp, not strlen: the cost depends on the length of this name, not of the others. */
     for (uint32_t i = 0; i < log->plugin_n; i++)
         if (!strncmp(log->plugins[i], (const char *)name, len) && !log->plugins[i][len]) return (int32_t)i;

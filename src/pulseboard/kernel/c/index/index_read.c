@@ -108,7 +108,10 @@ static int get_head(pb_index_cursor *cursor, pb_log *log, uint64_t data_end) {
     pb_index_get(cursor, &k, sizeof k);
     for (uint64_t n = get_count(cursor, 8); n && !cursor->failed; n--) {
         uint64_t len = get_count(cursor, 1);
-        if (cursor->failed || pb_plugin_find_or_add(log, cursor->p, len) < 0) return 0;
+        /* Tags refer to plugins by their place in this list, so each must be new, and added as it is. */
+        uint32_t before = log->plugin_n;
+        if (cursor->failed || memchr(cursor->p, 0, len)) return 0;
+        if (pb_plugin_find_or_add(log, cursor->p, len) < 0 || log->plugin_n == before) return 0;
         cursor->p += len;
     }
     uint64_t restart_n = get_count(cursor, sizeof(pb_restart));
