@@ -1,4 +1,4 @@
-"""Cancelling work from another thread."""
+"""Stopping work from another thread."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,6 +1,7 @@
 """The diagnosis worker: runs in the background, reports in the stream, and is optional."""
 
 import math
+import threading
 
 import pytest
 from builders import event_file, version
@@ -11,6 +12,7 @@ from pulseboard.read.discovery.log_directory import log_directories_from
 from pulseboard.read.runs import Runs
 from pulseboard.serve.http.endpoint import load_endpoints
 from pulseboard.serve.http.validation import validate
+from pulseboard.serve.live import diagnosis_worker
 from pulseboard.serve.live.diagnosis_worker import DiagnosisWorker
 from pulseboard.serve.live.revisions import Revisions
 
@@ -103,3 +105,45 @@ def test_without_the_diagnose_package_no_run_is_diagnosed(monkeypatch):
     assert not worker.available
     assert worker.report(["a"]) == {"schema": 2, "runs": [], "pending": []}
     assert (worker.status("a"), worker.guide("loss-spike"), worker.meaning("loss")) == (None, None, None)
+
+
+def test_the_diagnosis_comes_back_after_file_descriptors_ran_out(tmp_path, monkeypatch):
+    """The import in the thread failed, outside of any `try`, and the thread was gone for good."""
+    from pulseboard.diagnose import diagnosis
+
+    write_diverging_run(tmp_path / "broken")
+    runs = Runs(log_directories_from([tmp_path]))
+    runs.refresh()
+    real, failures = diagnosis.report_on_training, []
+
+    def report(training):
+        if len(failures) < 2:
+            failures.append(training)
+            raise OSError(24, "Too many open files")
+        return real(training)
+
+    monkeypatch.setattr(diagnosis, "report_on_training", report)
+    monkeypatch.setattr(diagnosis_worker, "_RETRY_SECS", 0.01)
+    worker = DiagnosisWorker(runs, Revisions())
+    try:
+        worker.enqueue(added=list(runs))
+        wait_for(lambda: worker.status("broken") == "critical")
+    finally:
+        worker.close()
+    assert len(failures) == 2
+
+
+def test_a_thread_that_has_died_is_started_again(tmp_path):
+    write_diverging_run(tmp_path / "broken")
+    runs = Runs(log_directories_from([tmp_path]))
+    runs.refresh()
+    worker = DiagnosisWorker(runs, Revisions())
+    dead = threading.Thread(target=lambda: None)
+    dead.start()
+    dead.join()
+    worker._thread = dead
+    try:
+        worker.enqueue(added=list(runs))
+        wait_for(lambda: worker.status("broken") == "critical")
+    finally:
+        worker.close()

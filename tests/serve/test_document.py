@@ -22,8 +22,8 @@ VALUES = {
     "tag": ("odd", "weights", "samples", "speech", "notes", "train/loss"),
     "slug": ("loss-spike",),
 }
-# The logs contain no graph, and no guide fits them.
-WITHOUT_DATA = {"graph", "scorecard"}
+# The logs contain no graph.
+WITHOUT_DATA = {"graph"}
 
 # Requests with optional parameters, and bodies.
 MORE_REQUESTS = {

@@ -1,17 +1,24 @@
 """uvicorn: what http/uvicorn_server.py relies on. A failure here means that a new uvicorn needs changes there."""
 
 import asyncio
+import contextlib
+import http.client
 import inspect
 import json
+import re
+import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import uvicorn
+from log_directories import write_run
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+import pulseboard as pb
 from pulseboard.serve.http import uvicorn_server
-from pulseboard.serve.http.uvicorn_server import MAX_HEAD_BYTES, BoundedHeadProtocol
+from pulseboard.serve.http.uvicorn_server import MAX_HEAD_BYTES, BoundedProtocol, Connections
 
 
 def in_new_process(code):
@@ -28,10 +35,14 @@ def parameters(function):
 def test_the_callbacks_that_the_protocol_overrides_still_exist():
     assert issubclass(HttpToolsProtocol, asyncio.Protocol)
     assert parameters(HttpToolsProtocol.data_received) == ["self", "data"]
-    assert parameters(HttpToolsProtocol.on_message_begin) == ["self"]
-    assert parameters(HttpToolsProtocol.on_headers_complete) == ["self"]
+    assert parameters(HttpToolsProtocol.connection_made) == ["self", "transport"]
+    assert parameters(HttpToolsProtocol.connection_lost) == ["self", "exc"]
+    assert parameters(HttpToolsProtocol.on_header) == ["self", "name", "value"]
+    assert parameters(HttpToolsProtocol.on_body) == ["self", "body"]
+    for name in ("on_message_begin", "on_headers_complete", "on_message_complete", "on_response_complete"):
+        assert parameters(getattr(HttpToolsProtocol, name)) == ["self"]
     assert parameters(HttpToolsProtocol.send_400_response) == ["self", "msg"]
-    ours = {"_in_head", "_head_bytes"}
+    ours = {"_in_head", "_in_body", "_overhead_bytes", "_deadline", "_allow", "limits", "close"}
     assert not ours & set(dir(HttpToolsProtocol)), "uvicorn uses names of our attributes"
 
 
@@ -44,7 +55,7 @@ def test_the_server_still_runs_on_given_sockets_and_stops_on_request():
 def test_the_server_uses_the_bounded_protocol():
     server = uvicorn_server.create(_nothing, certfile=None, keyfile=None)
     server.config.load()
-    assert server.config.http_protocol_class is BoundedHeadProtocol
+    assert issubclass(server.config.http_protocol_class, BoundedProtocol)
 
 
 async def _nothing(scope, receive, send):
@@ -68,6 +79,9 @@ class Transport(asyncio.Transport):
     def close(self):
         self.closed = True
 
+    def abort(self):
+        self.closed = True
+
     def is_closing(self):
         return self.closed
 
@@ -84,7 +98,7 @@ def connection():
     loop = asyncio.new_event_loop()
     server = uvicorn_server.create(_nothing, certfile=None, keyfile=None)
     server.config.load()
-    protocol = BoundedHeadProtocol(server.config, server.server_state, {}, _loop=loop)
+    protocol = server.config.http_protocol_class(server.config, server.server_state, {}, _loop=loop)
     transport = Transport()
     protocol.connection_made(transport)
     yield protocol, transport
@@ -114,6 +128,121 @@ def test_a_large_body_does_not_count_as_head(connection):
     for _ in range(size // 4096):
         protocol.data_received(b"a" * 4096)
     assert not transport.closed
+
+
+CHUNKED = b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("trailer", [b"x: " + b"a" * 990 + b"\r\n", b"a" * 1000])
+def test_endless_trailers_are_refused_and_not_kept(connection, trailer):
+    protocol, transport = connection
+    protocol.data_received(CHUNKED + b"3\r\nabc\r\n0\r\nx: ")
+    for _ in range(2 * MAX_HEAD_BYTES // 1000):
+        protocol.data_received(trailer)
+    assert transport.closed
+    assert sum(len(name) + len(value) for name, value in protocol.headers) < 1000
+
+
+def test_a_body_in_chunks_of_one_byte_is_accepted(connection):
+    protocol, transport = connection
+    protocol.data_received(CHUNKED)
+    for _ in range(400):
+        protocol.data_received(b"1\r\na\r\n" * 1000)
+    assert not transport.closed
+    protocol.data_received(b"0\r\n\r\n")
+    assert bytes(protocol.cycle.body) == b"a" * 400_000
+
+
+# ---- time and connections
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET / HT", b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\nabc"]
+)
+def test_a_client_that_does_not_go_on_is_disconnected(connection, monkeypatch, sent):
+    protocol, transport = connection
+    for name in ("_HEAD_SECS", "_BODY_SECS"):
+        monkeypatch.setattr(uvicorn_server, name, 0.01)
+    protocol._allow(0.01)
+    if sent:
+        protocol.data_received(sent)
+
+    async def until_closed():
+        while not transport.closed:
+            await asyncio.sleep(0.01)
+
+    protocol.loop.run_until_complete(asyncio.wait_for(until_closed(), 60))
+
+
+def test_a_complete_request_has_no_deadline_of_the_connection(connection):
+    protocol, _ = connection
+    protocol.data_received(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+    assert protocol._deadline is None
+
+
+class Client:
+    """What `Connections` needs of a protocol."""
+
+    def __init__(self, address):
+        self.client = (address, 1)
+        self.transport = Transport()
+
+    def close(self):
+        self.transport.abort()
+
+
+def test_the_connection_that_waits_longest_makes_room():
+    limits = Connections(10)
+    clients = [Client(f"10.0.0.{i}") for i in range(11)]
+    limits.busy(clients[0])
+    for client in clients[:10]:
+        limits.add(client)
+    limits.busy(clients[0])
+    limits.add(clients[10])
+    assert [client.transport.closed for client in clients] == [False, True] + [False] * 9
+
+
+def test_one_client_has_at_most_half_of_the_connections():
+    limits = Connections(10)
+    greedy = [Client("10.0.0.1") for _ in range(8)]
+    for client in greedy:
+        limits.add(client)
+    assert sum(not client.transport.closed for client in greedy) == 5
+    for client in greedy:
+        limits.busy(client)
+        if client.transport.closed:
+            limits.remove(client)
+    refused = Client("10.0.0.1")
+    limits.add(refused)
+    assert refused.transport.closed  # all others are busy
+    other = Client("10.0.0.2")
+    limits.add(other)
+    assert not other.transport.closed
+
+
+def test_idle_sockets_deny_nobody(tmp_path, monkeypatch):
+    monkeypatch.setattr(uvicorn_server, "_MAX_CONNECTIONS", 40)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PULSEBOARD_DATA_DIR", str(tmp_path / "data"))
+    write_run(tmp_path / "logs" / "run")
+    with pb.serve(tmp_path / "logs", port=0) as server, contextlib.ExitStack() as sockets:
+        for i in range(100):
+            idle = sockets.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            if i % 2:
+                idle.sendall(b"GET /api/runs HTTP/1.1\r\nhost: loc")
+        client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        with contextlib.closing(client):
+            client.request("GET", "/api/status")
+            assert client.getresponse().status == 200
+
+
+def test_the_installed_uvicorn_is_one_that_pyproject_allows():
+    from packaging.requirements import Requirement
+
+    project = (Path(__file__).resolve().parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    wanted = Requirement(re.search(r'"(uvicorn[^"]*)"', project)[1])
+    assert any(specifier.operator in ("<", "<=") for specifier in wanted.specifier)
+    assert wanted.specifier.contains(uvicorn.__version__)
 
 
 # ---- the import

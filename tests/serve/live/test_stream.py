@@ -9,10 +9,12 @@ import threading
 import time
 
 import pytest
+from cost import bytecodes_of
 from log_directories import append, write_run
 from servers import start_server, wait_for
 
 from pulseboard.serve.live.revisions import Revisions
+from pulseboard.serve.live.stream import encoded
 
 WRITER = """
 import sys, time
@@ -286,3 +288,26 @@ def test_only_the_latest_version_of_a_finding_is_sent():
     revisions.record_finding("a", {"slug": "loss-spike", "severity": "critical", "summary": "s", "first_step": 3})
     (event,) = revisions.since(seen).events
     assert (event.name, event.data["severity"], event.data["run"]) == ("finding", "critical", "a")
+
+
+@pytest.mark.parametrize("runs", [100, 3200])
+def test_the_cost_of_a_change_does_not_depend_on_the_number_of_runs(runs):
+    revisions = Revisions()
+    revisions.record_changes(added=[f"run{i}" for i in range(runs)])
+    start = revisions.current
+    revisions.record_changes(grown={"run7": 5})
+
+    def work():
+        assert revisions.since(start).events[0].data["grown"] == {"run7": 5}
+
+    assert bytecodes_of(work) < 1500  # one comparison per run would be some 30,000
+
+
+def test_streams_that_saw_the_same_share_one_encoded_update():
+    revisions = Revisions()
+    revisions.record_changes(added=["a"])
+    start = revisions.current
+    revisions.record_changes(grown={"a": 5})
+    assert encoded(revisions.since(start)) is encoded(revisions.since(start))
+    revisions.record_changes(grown={"a": 6})
+    assert b'"a":6' in encoded(revisions.since(start))

@@ -119,7 +119,7 @@ export const getRestarts = (run: string) => getJson<{ restarts: Restart[] }>("re
 export const getDiagnosis = (runs: string[]) => getJson<Report>("diagnosis", { run: runs });
 export const getGuide = (slug: string) => getJson<Guide>("guide", { slug });
 /** The guide of a profile, filled in for a run; without a profile, that of the one that fits. */
-export const getScorecard = (run: string, profile?: string) => getJson<Scorecard>("scorecard", { run, profile });
+export const getScorecard = (run: string, profile?: string) => getJson<Scorecard | null>("scorecard", { run, profile });
 export const getProfiles = () => getJson<{ profiles: GuideProfile[] }>("profiles");
 export const getMeaning = (tag: string) => getJson<Meaning | null>("meaning", { tag });
 

@@ -182,6 +182,9 @@ class App:
             raise
         except PulseboardError as error:
             raise BadRequest(str(error)) from error
+        except OSError as error:  # a log that was truncated, removed or replaced since it was read
+            what = f"The log can no longer be read: {error.strerror or error}."
+            raise NotFound(what, do="Try again in a few seconds.") from error
         response.headers.setdefault("cache-control", "private, no-cache")
         if api_request.etag is not None:
             response.headers.setdefault("etag", api_request.etag)

@@ -26,6 +26,8 @@ _START_AFTER_SECS = 1.0
 # as long when it diagnosed a growing run again. So following live runs costs a twentieth of a core.
 _REST_FACTOR, _REST_FACTOR_AGAIN = 3.0, 20.0
 _MAX_REST_SECS = 60.0
+# Time until the next attempt after an error of the system.
+_RETRY_SECS = 5.0
 # A training waits for a pause between requests of this length, but not forever.
 _PAUSE_SECS, _MAX_WAIT_SECS = 0.25, 2.0
 
@@ -68,10 +70,18 @@ class DiagnosisWorker:
                 self._queue.pop(name, None)
                 self._reports.pop(self._training_of.pop(name, name), None)
             self._queue |= dict.fromkeys([*added, *grown])
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="pulseboard-diagnose", daemon=True)
-                self._thread.start()
+            if self._thread is None or not self._thread.is_alive():
+                self._start()
             self._condition.notify()
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._work, name="pulseboard-diagnose", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # the system has no room for another thread now: the next change tries again
+            _log.warning("The diagnosis cannot start: no more threads.")
+            return
+        self._thread = thread
 
     def yield_to_requests(self) -> None:
         """A client waits for a response: the next training starts after a pause."""
@@ -168,7 +178,15 @@ class DiagnosisWorker:
             # The thread's own time: on a busy machine, wall time would make it rest for the work of others.
             began = time.thread_time()
             again = self._training_of.get(name) in self._reports
-            self._diagnose(name)
+            try:
+                self._diagnose(name)
+            except OSError as error:
+                # No file descriptors, or a disk that is gone: that is not the run's fault, and passes.
+                _log.warning("The diagnosis waits %.0f s: %s.", _RETRY_SECS, error.strerror or error)
+                self._again(name)
+                self._rest(_RETRY_SECS)
+            except Exception:
+                _log.exception("The diagnosis of run %r failed.", name)
             self._rest((time.thread_time() - began) * (_REST_FACTOR_AGAIN if again else _REST_FACTOR))
 
     def _next(self) -> str | None:
@@ -179,6 +197,10 @@ class DiagnosisWorker:
             name = next(iter(self._queue))
             del self._queue[name]
             return name
+
+    def _again(self, name: str) -> None:
+        with self._condition:
+            self._queue[name] = None
 
     def _rest(self, secs: float) -> None:
         with self._condition:
@@ -192,14 +214,10 @@ class DiagnosisWorker:
     def _diagnose(self, name: str) -> None:
         from pulseboard.diagnose.diagnosis import report_on_training
 
-        try:
-            training = self._training(name)
-            if training is None:
-                return  # removed in the meantime
-            report = report_on_training(training).to_dict()
-        except Exception:
-            _log.exception("The diagnosis of run %r failed.", name)
-            return
+        training = self._training(name)
+        if training is None:
+            return  # removed in the meantime
+        report = report_on_training(training).to_dict()
         runs = [run.name for _, run in training.parts]
         before = {
             finding["slug"]: finding["severity"] for finding in self._reports.get(training.name, {}).get("findings", ())

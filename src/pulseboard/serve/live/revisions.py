@@ -6,7 +6,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import takewhile
+from typing import Any, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 # Names of removed runs that are remembered. A client that missed more gets everything again.
 _MAX_REMOVED = 10_000
@@ -27,6 +31,7 @@ class _RunRevisions:
     added: int
     changed: int
     last_step: int | None
+    place: int  # in the order in which runs were added
 
 
 @dataclass(slots=True)
@@ -35,6 +40,13 @@ class Update:
 
     revision: int
     events: list[StreamEvent] = field(default_factory=list)
+    encoded: bytes | None = None  # see stream.py
+
+
+def _latest(entries: dict[K, V], is_new: Callable[[V], bool]) -> list[tuple[K, V]]:
+    """The new entries, which are the last ones of a dictionary, in their order. Costs as much as there are new ones."""
+    out = list(takewhile(lambda entry: is_new(entry[1]), reversed(entries.items())))
+    return out[::-1]
 
 
 class Revisions:
@@ -46,12 +58,15 @@ class Revisions:
     def __init__(self, *, now: Callable[[], float] = time.time) -> None:
         # Starts at the clock, so that a restarted server continues above what its clients have seen.
         self.current = int(now() * 1000)
+        self._added = 0  # how many runs were added so far
         self._oldest = self.current  # a client with an older revision may have missed removals
         self._runs: dict[str, _RunRevisions] = {}
         self._removed: dict[str, int] = {}
         self._marks: dict[str, int] = {}
         self._reports: dict[str, int] = {}
         self._findings: dict[tuple[str, str], tuple[int, Mapping[str, Any]]] = {}
+        # All of these are in the order of their revisions, so that the latest changes are found from the end.
+        self._last_update: tuple[int, int, Update] | None = None  # most streams request the same one
         self._lock = threading.Lock()
         self._subscribers: set[Callable[[], None]] = set()
 
@@ -66,22 +81,31 @@ class Revisions:
             for name in removed:
                 self._runs.pop(name, None)
                 self._reports.pop(name, None)
+                self._removed.pop(name, None)
                 self._removed[name] = self.current
             for name in added:
-                self._runs[name] = _RunRevisions(self.current, self.current, None)
+                self._runs.pop(name, None)
+                self._runs[name] = self._new_run(None)
                 self._removed.pop(name, None)
             for name, step in (grown or {}).items():
-                run = self._runs.setdefault(name, _RunRevisions(self.current, self.current, step))
+                run = self._runs.pop(name, None) or self._new_run(step)
                 run.changed, run.last_step = self.current, step
+                self._runs[name] = run
             while len(self._removed) > _MAX_REMOVED:
                 self._oldest = self._removed.pop(next(iter(self._removed)))
         self.notify()
+
+    def _new_run(self, last_step: int | None) -> _RunRevisions:
+        self._added += 1
+        return _RunRevisions(self.current, self.current, last_step, self._added)
 
     def record_marks(self, runs: Iterable[str]) -> None:
         """The user changed the marks of these runs."""
         with self._lock:
             self.current += 1
-            self._marks |= dict.fromkeys(runs, self.current)
+            for name in runs:
+                self._marks.pop(name, None)
+                self._marks[name] = self.current
         self.notify()
 
     def record_finding(self, run: str, finding: Mapping[str, Any]) -> None:
@@ -99,6 +123,7 @@ class Revisions:
         with self._lock:
             if run in self._runs:
                 self.current += 1
+                self._reports.pop(run, None)
                 self._reports[run] = self.current
         self.notify()
 
@@ -123,21 +148,30 @@ class Revisions:
             after = revision if known else 0
             if after == self.current:
                 return Update(self.current)
-            added = [name for name, run in self._runs.items() if run.added > after]
-            removed = [name for name, at in self._removed.items() if at > after]
-            grown = {name: run.last_step for name, run in self._runs.items() if run.added <= after < run.changed}
-            marks = [name for name, at in self._marks.items() if at > after]
-            reports = [name for name, at in self._reports.items() if at > after]
+            last = self._last_update
+            if last is not None and known and last[:2] == (after, self.current):
+                return last[2]
+            changed = _latest(self._runs, lambda run: run.changed > after)
+            new = [(run.place, name) for name, run in changed if run.added > after]
+            added = [name for _, name in sorted(new)]
+            removed = [name for name, _ in _latest(self._removed, lambda at: at > after)]
+            grown = {name: run.last_step for name, run in changed if run.added <= after}
+            marks = [name for name, _ in _latest(self._marks, lambda at: at > after)]
+            reports = [name for name, _ in _latest(self._reports, lambda at: at > after)]
             events = []
             if added or removed or grown or not known:
                 data = {"revision": self.current, "added": added, "removed": removed, "grown": grown}
                 events.append(StreamEvent("changed", data, self.current))
-            events += [StreamEvent("finding", data, at) for at, data in self._findings.values() if at > after]
+            findings = _latest(self._findings, lambda finding: finding[0] > after)
+            events += [StreamEvent("finding", data, at) for _, (at, data) in findings]
             if reports:
                 events.append(StreamEvent("reports", {"runs": reports}, self.current))
             if marks:
                 events.append(StreamEvent("marks", {"runs": marks}, self.current))
-            return Update(self.current, events)
+            update = Update(self.current, events)
+            if known:
+                self._last_update = (after, self.current, update)
+            return update
 
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback`, from any thread, when something is new. Returns a function that ends the subscription."""

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from pulseboard.serve.live.dashboard import Loading
-from pulseboard.serve.live.revisions import StreamEvent
+from pulseboard.serve.live.revisions import StreamEvent, Update
 
 if TYPE_CHECKING:
     from pulseboard.serve.live.dashboard import Dashboard
@@ -28,6 +28,13 @@ def encode(event: StreamEvent) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
+def encoded(update: Update) -> bytes:
+    """All events of an update. Encoded once, however many streams send it."""
+    if update.encoded is None:
+        update.encoded = b"".join(map(encode, update.events))
+    return update.encoded
+
+
 def _progress_event(loading: Loading | None) -> StreamEvent:
     """How far the first read is. Its end is an event of its own: the runs are known after the last file is read."""
     now = loading or Loading(0, 0)
@@ -43,9 +50,19 @@ async def events(dashboard: Dashboard, *, since: int | None) -> AsyncIterator[by
     loop = asyncio.get_running_loop()
     changed = asyncio.Event()
 
+    waking = False  # many changes in a row must not queue many calls
+
     def wake() -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has ended in the meantime
-            loop.call_soon_threadsafe(changed.set)
+        nonlocal waking
+        if not waking:
+            waking = True
+            with contextlib.suppress(RuntimeError):  # the loop has ended in the meantime
+                loop.call_soon_threadsafe(awake)
+
+    def awake() -> None:
+        nonlocal waking
+        waking = False
+        changed.set()
 
     unsubscribe = dashboard.revisions.subscribe(wake)
     try:
@@ -58,8 +75,8 @@ async def events(dashboard: Dashboard, *, since: int | None) -> AsyncIterator[by
             loading = dashboard.loading
             update = dashboard.revisions.since(revision)
             revision = update.revision
-            for event in update.events:
-                yield encode(event)
+            if update.events:
+                yield encoded(update)
             # After the runs: a page that hears of the end knows whether there are any.
             if loading != sent_progress:
                 yield encode(_progress_event(loading))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from pulseboard.serve.http import schema
 from pulseboard.serve.http.endpoint import ApiRequest, endpoint
 from pulseboard.serve.http.parameters import RUN, STEP, TAG
+from pulseboard.serve.http.responses import finite
 from pulseboard.serve.live.dashboard import Dashboard
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 # The percentiles that TensorBoard draws: at every half standard deviation of a normal distribution.
 BASIS_POINTS = (0, 668, 1587, 3085, 5000, 6915, 8413, 9332, 10000)
 _BUCKETS = 30
+_MAX_EDGE = 8e307  # twice as far is still a number
 _LIMIT = schema.integer(
     "at most this many steps, evenly spaced; the first and the newest are kept", minimum=1, maximum=10_000, default=100
 )
@@ -55,14 +58,15 @@ def histograms(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
 
     shown = _thinned(dashboard, request)
     filled = [one for one in shown if len(one.counts)]
-    low = min((float(one.lefts[0]) for one in filled), default=0.0)
-    high = max((float(one.rights[-1]) for one in filled), default=0.0)
+    low = min((edge for one in filled if math.isfinite(edge := float(one.lefts[0]))), default=0.0)
+    high = max((edge for one in filled if math.isfinite(edge := float(one.rights[-1]))), default=0.0)
+    low, high = max(low, -_MAX_EDGE), min(high, _MAX_EDGE)
     if not high > low:  # all values are the same
         low, high = low - 0.5, high + 0.5
     edges = np.linspace(low, high, _BUCKETS + 1)
     return {
         "steps": [one.step for one in shown],
-        "wall_times": [one.wall_time for one in shown],
+        "wall_times": [finite(one.wall_time) for one in shown],
         "lefts": [edges[:-1].tolist()] * len(shown),
         "rights": [edges[1:].tolist()] * len(shown),
         "counts": [_rebin(one, edges).tolist() for one in shown],
@@ -85,7 +89,7 @@ def _rebin(one: Histogram, edges: NDArray[np.float64]) -> NDArray[np.float64]:
     share[thin] = 0.0
     at = np.clip(np.searchsorted(edges, lefts[thin], side="right") - 1, 0, len(edges) - 2)
     share[thin, at] = 1.0
-    counts: NDArray[np.float64] = (one.counts[:, None] * np.nan_to_num(share)).sum(axis=0)
+    counts: NDArray[np.float64] = np.nan_to_num((one.counts[:, None] * np.nan_to_num(share)).sum(axis=0))
     return counts
 
 
@@ -109,7 +113,7 @@ def distributions(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
     shown = _thinned(dashboard, request)
     return {
         "steps": [one.step for one in shown],
-        "wall_times": [one.wall_time for one in shown],
+        "wall_times": [finite(one.wall_time) for one in shown],
         "basis_points": BASIS_POINTS,
         "values": [percentiles(one) for one in shown],
     }
@@ -133,5 +137,5 @@ def percentiles(one: Histogram) -> list[float]:
     right = np.minimum(one.rights[inside], largest)
     with np.errstate(all="ignore"):
         values = left + (points - before) / (weights[inside] - before) * (right - left)
-    found: list[float] = np.where(at < n, values, largest).tolist()
+    found: list[float] = np.nan_to_num(np.where(at < n, values, largest)).tolist()
     return found

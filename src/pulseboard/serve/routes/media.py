@@ -9,7 +9,7 @@ from pulseboard.serve.http import schema
 from pulseboard.serve.http.endpoint import ApiRequest, endpoint
 from pulseboard.serve.http.errors import NotFound
 from pulseboard.serve.http.parameters import RUN, STEP, TAG
-from pulseboard.serve.http.responses import Response
+from pulseboard.serve.http.responses import Response, finite
 from pulseboard.serve.live.dashboard import Dashboard
 from pulseboard.serve.security.markdown import to_html
 
@@ -62,9 +62,9 @@ def images(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
             {
                 "index": i,
                 "step": one.step,
-                "wall_time": one.wall_time,
-                "width": one.width,
-                "height": one.height,
+                "wall_time": finite(one.wall_time),
+                "width": max(one.width, 0),
+                "height": max(one.height, 0),
                 "media_type": one.media_type,
                 "frames": len(one.frames),
             }
@@ -90,7 +90,7 @@ def audio(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
             {
                 "index": i,
                 "step": one.step,
-                "wall_time": one.wall_time,
+                "wall_time": finite(one.wall_time),
                 "media_type": one.clips[0].media_type if one.clips else UNKNOWN_MEDIA_TYPE,
                 "frames": len(one.clips),
                 "label": to_html(one.clips[0].label) if one.clips and one.clips[0].label else None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pulseboard.serve.http import schema
 from pulseboard.serve.http.endpoint import ApiRequest, endpoint
 from pulseboard.serve.http.parameters import AXIS, NAMES, REGEX, RUN, RUN_FILTER, STATUS, STEP, list_with_revision
+from pulseboard.serve.http.responses import finite
 from pulseboard.serve.live.dashboard import Dashboard
 from pulseboard.serve.marks import MARKS
 from pulseboard.serve.security.safe_regex import SafeRegex
@@ -78,8 +79,8 @@ def _run_summary(run: RunSummary, status: str | None, marks: dict[str, Any] | No
         "name": run.name,
         "aliases": run.aliases,
         "directory": run.directory,
-        "started": None if math.isnan(run.started) else run.started,
-        "ended": None if math.isnan(run.ended) else run.ended,
+        "started": run.started if math.isfinite(run.started) else None,
+        "ended": run.ended if math.isfinite(run.ended) else None,
         "last_step": run.last_step,
         "points": run.points,
         "tags": run.tags,
@@ -138,4 +139,4 @@ _RESTART = schema.named_record("Restart", {"step": STEP, "wall_time": schema.num
 )
 def restarts(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
     found = dashboard.run(request["run"]).restarts()
-    return {"restarts": [{"step": restart.step, "wall_time": restart.wall_time} for restart in found]}
+    return {"restarts": [{"step": restart.step, "wall_time": finite(restart.wall_time)} for restart in found]}

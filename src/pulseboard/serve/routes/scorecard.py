@@ -6,8 +6,9 @@ from typing import Any
 
 from pulseboard.serve.http import schema
 from pulseboard.serve.http.endpoint import ApiRequest, endpoint
-from pulseboard.serve.http.errors import BadRequest, NotFound
+from pulseboard.serve.http.errors import BadRequest
 from pulseboard.serve.http.parameters import RUN, STEP
+from pulseboard.serve.http.responses import Response, json_response
 from pulseboard.serve.live.dashboard import Dashboard
 
 _TEXTS = schema.array(schema.string(max_length=1_000_000), max_items=100_000)
@@ -118,12 +119,12 @@ _SCORECARD = schema.named_record(
 @endpoint(
     "GET",
     "scorecard",
-    "The guide of a profile filled in for a run, as `pulseboard guide --json` has it.",
+    "The guide of a profile filled in for a run, as `pulseboard guide --json` has it; null if no guide fits the run.",
     query={"run": RUN, "profile": schema.string("a shipped profile; chosen by the run's tags if missing")},
     required=("run",),
-    returns=_SCORECARD,
+    returns=schema.nullable(_SCORECARD),
 )
-def scorecard(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+def scorecard(dashboard: Dashboard, request: ApiRequest) -> Response:
     from pulseboard.diagnose.profile import shipped
     from pulseboard.diagnose.scorecard.scorecard import NoDocument
 
@@ -133,11 +134,9 @@ def scorecard(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
         raise BadRequest(f"No profile {profile[:100]!r}.", do=f"Profiles: {', '.join(shipped())}.")
     run = dashboard.run(request["run"])
     try:
-        return dashboard.diagnosis.scorecard(run.name, profile=profile)
-    except NoDocument as error:
-        raise NotFound(
-            f"No guide fits run {error.run!r}.", do=f"Choose one with profile=: {', '.join(shipped()[1:])}."
-        ) from None
+        return json_response(dashboard.diagnosis.scorecard(run.name, profile=profile))
+    except NoDocument:
+        return json_response(None)
 
 
 @endpoint(

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import shutil
 import struct
 from urllib.parse import urlencode
@@ -10,11 +11,12 @@ import pytest
 from builders import event_file, record, scalar, summary, tensor, version
 from servers import a_server, read_columns, write_everything
 from tensorboard.compat.proto.event_pb2 import Event
-from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
 import pulseboard as pb
 from pulseboard.serve.http.endpoint import load_endpoints
+from pulseboard.serve.http.validation import validate
 from pulseboard.tbformat import kinds
 
 PLUGINS = [*kinds.BY_PLUGIN, "never-heard-of"]
@@ -65,10 +67,25 @@ def poison():
             value = metadata_only(f"{field}/{plugin}", plugin)
             getattr(value, field).SetInParent()
             events.append(summary(value, step=3))
+    events += odd_numbers()
     data = event_file(*events)
     for field in ("graph_def", "meta_graph_def"):
         data += record(Event(wall_time=2.0, step=4, **{field: b"\x0a\xff\xff\xff\xff\x0f"}).SerializeToString())
     return data
+
+
+def odd_numbers():
+    """Sizes, edges, counts and times that no writer would choose."""
+    picture = Summary.Value(tag="samples", image=Summary.Image(width=-5, height=-(2**31), encoded_image_string=b"x"))
+    edges = [(-math.inf, math.inf), (math.nan, 1.0), (-1.7e308, 1.7e308), (1.0, -1.0)]
+    bad = [
+        HistogramProto(min=low, max=high, num=-1, bucket_limit=[low, high], bucket=[math.nan, math.inf])
+        for low, high in edges
+    ]
+    bad += [HistogramProto(min=low, max=high, bucket_limit=[low, 0.5, high], bucket=[1, 2, 3]) for low, high in edges]
+    values = [picture, *(Summary.Value(tag="weights", histo=one) for one in bad)]
+    words = tensor("notes", TensorProto(dtype=7, string_val=[b"*x*"]), plugin="text")
+    return [summary(*values, words, step=9 + i, wall_time=wall) for i, wall in enumerate((math.nan, math.inf, -1e300))]
 
 
 def write_poisoned_runs(directory):
@@ -115,6 +132,8 @@ def bad_tags(mixed):
 def answers(server, endpoint, **values):
     response = server.api(f"{endpoint.path}?{urlencode(values, doseq=True)}")
     assert response.status < 500, (endpoint.path, values, response.body[:500])
+    if response.status == 200 and endpoint.returns is not None:
+        validate(response.json, endpoint.returns, at=f"{endpoint.path} {values}")
     return response
 
 
