@@ -10,8 +10,8 @@ C      := $(filter %.c %.h,$(KERNEL)) $(wildcard tests/kernel/*.[ch] tests/kerne
 # Hundreds of short processes start during the tests; each would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check check-python check-prose check-c check-page golden format bench contract fuzz native page types \
-        browser zoo screenshots clean
+.PHONY: help demo test check check-python check-prose check-c check-page golden format bench contract fuzz soak sbom audit \
+        native page types browser zoo screenshots clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 20
@@ -91,8 +91,28 @@ contract: $(VENV)/.dev  ## send a running server everything its OpenAPI document
 	$(PIP) schemathesis
 	$(BIN)/python tests/serve/contract.py
 
-fuzz: $(VENV)/.dev  ## feed hostile bytes to the kernel, built with sanitizers, for ten minutes
-	$(BIN)/python tests/kernel/fuzz.py --seconds 600
+FUZZ_SECONDS ?= 600
+
+fuzz: $(VENV)/.dev  ## feed hostile bytes to the kernel, the index, archives, HTTP and every reader; FUZZ_SECONDS=36000 for a night
+	$(BIN)/python tests/kernel/fuzz.py --seconds $(FUZZ_SECONDS)
+	$(BIN)/python tests/fuzz/run.py --seconds $(FUZZ_SECONDS)
+
+SOAK_SECONDS ?= 600
+
+soak: $(VENV)/.dev  ## ten minutes of requests to a server whose runs grow: memory and file descriptors stay flat
+	$(BIN)/python tests/serve/soak.py --seconds $(SOAK_SECONDS)
+
+# ---- Dependencies
+
+sbom: $(VENV)/.user  ## write build/sbom.json, a list of everything that is installed with Pulseboard (CycloneDX)
+	$(PIP) cyclonedx-bom
+	@mkdir -p build
+	$(BIN)/cyclonedx-py environment $(BIN)/python --pyproject pyproject.toml --output-file build/sbom.json
+
+audit: $(VENV)/.user  ## look for known vulnerabilities in the dependencies of the package and of the page
+	$(PIP) pip-audit
+	$(BIN)/python -m pip_audit --local
+	cd web && npm audit --omit=dev
 
 # ---- Measure
 

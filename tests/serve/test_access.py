@@ -378,3 +378,11 @@ def test_a_run_json_that_is_a_link_is_not_read(serve, tmp_path):
     for path in ("runs", "hparams", "diagnosis"):
         assert b"hunter2" not in server.api(path).body
     assert b"hunter2" not in server.api("table", {}).body
+
+
+def test_a_link_with_any_token_does_not_replace_a_valid_cookie(guarded):
+    cookie = guarded.request(f"?token={READ}").headers["set-cookie"].partition(";")[0]
+    response = guarded.request("?token=anything", headers={"cookie": cookie})
+    assert (response.status, response.headers["location"]) == (302, "/")
+    assert "set-cookie" not in response.headers
+    assert guarded.request(f"?token={FULL}", headers={"cookie": cookie}).headers["set-cookie"]

@@ -300,3 +300,30 @@ def test_no_documented_endpoint_is_missing(server):
     assert set(documented.split()) <= {path.lstrip("/") for path in paths}
     assert set(paths["/marks"]) >= {"get", "put"}
     assert paths["/window"]["post"]["requestBody"]["required"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "part"),
+    [
+        ("bytes=0-3", 206, slice(0, 4)),
+        ("bytes=4-", 206, slice(4, None)),
+        ("bytes=-5", 206, slice(-5, None)),
+        ("bytes=10-999999", 206, slice(10, None)),
+        ("bytes=999999-", 416, slice(0, 0)),
+        ("bytes=-0", 416, slice(0, 0)),
+        ("bytes=5-2", 200, slice(None)),
+        ("bytes=0-1,4-5", 200, slice(None)),
+        ("lines=0-1", 200, slice(None)),
+    ],
+)
+def test_audio_can_be_requested_in_parts(server, wanted, status, part):
+    whole = server.api("clip?run=rich&tag=speech")
+    response = server.api("clip?run=rich&tag=speech", headers={"range": wanted})
+    assert (response.status, response.body) == (status, whole.body[part])
+    assert whole.headers["accept-ranges"] == "bytes"
+    if status == 206:
+        first = part.indices(len(whole.body))[0]
+        last = first + len(response.body) - 1
+        assert response.headers["content-range"] == f"bytes {first}-{last}/{len(whole.body)}"
+    changed = {"range": wanted, "if-range": '"other"'}
+    assert server.api("clip?run=rich&tag=speech", headers=changed).body == whole.body

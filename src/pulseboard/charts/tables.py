@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 from pulseboard.charts.curve import Curve
@@ -22,6 +24,7 @@ from pulseboard.tbformat import kinds
 from pulseboard.tbformat.codecs.hparams import hparams_from
 
 _MAX_DEPTH = 20
+_MAX_CONFIGS = 1 << 15
 
 # Words in a tag that mean "higher is better". Any other tag is assumed to be a loss, a time or a size.
 _HIGHER_IS_BETTER = re.compile(
@@ -89,14 +92,28 @@ def hparams_of(run: Run, tags: TagSet) -> dict[str, float | str | bool | None]:
 
 def config_of(run: Run) -> dict[str, Any]:
     """The configuration in the run's run.json and in its logs, nested names joined by dots; empty if there is none."""
-    run_file = find_run_file(layout.recorded_directory(run.directory))
-    configs = [run_file.config] if run_file is not None else []
-    configs += [log.config() for log in run.logs() if isinstance(log, ParsedRun)]
-    merged: dict[str, Any] = {}
+    merged: dict[str, Any] = dict(_recorded_config(layout.recorded_directory(run.directory)))
+    configs = [log.config() for log in run.logs() if isinstance(log, ParsedRun)]
     for config in configs:
         for name, value in flatten(config, max_depth=_MAX_DEPTH):
             merged.setdefault(name, _shown(value))
     return merged
+
+
+def _recorded_config(directory: str) -> Mapping[str, Any]:
+    """The config in a directory's run.json, which is read again only if the file has changed."""
+    try:
+        status = os.stat(os.path.join(directory, layout.RUN_FILE), follow_symlinks=False)
+    except OSError:
+        return {}
+    return _config_of_version(directory, (status.st_mtime_ns, status.st_size, status.st_ino))
+
+
+@lru_cache(maxsize=_MAX_CONFIGS)
+def _config_of_version(directory: str, version: tuple[int, int, int]) -> Mapping[str, Any]:
+    run_file = find_run_file(directory)
+    config = {} if run_file is None else run_file.config
+    return {name: _shown(value) for name, value in flatten(config, max_depth=_MAX_DEPTH)}
 
 
 def _shown(value: Any) -> float | str | bool | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pulseboard.core.changes import Changes
 from pulseboard.read.discovery import candidates
 from pulseboard.read.discovery.log_directory import path_and_parents
+from pulseboard.read.discovery.scan import Identity, stat_file
 from pulseboard.rundir import mounts
 
 if TYPE_CHECKING:
@@ -69,9 +70,12 @@ def _by_events(runs: Runs, *, stop: threading.Event) -> Iterator[Changes]:
             raise_interrupt=True,
             ignore_permission_denied=True,
         )
+        watched = _identities(log_directories)
         # The watch is active once the first batch arrives. Nothing reported what changed before that: poll then.
         next_full_poll = 0.0
         for batch in events:
+            if _identities(log_directories) != watched or _reports_removal(batch, log_directories):
+                break  # removed and created again, or another file system was mounted: the watch is on the old one
             reported = [path for change, path in batch if _is_relevant(change, path)]
             paths = paths_below(reported, log_directories=set(log_directories), link_targets=link_targets)
             if paths is None or time.monotonic() >= next_full_poll:
@@ -85,6 +89,18 @@ def _by_events(runs: Runs, *, stop: threading.Event) -> Iterator[Changes]:
                 yield changes
             if runs.linked_directories() != links or not all(map(os.path.exists, log_directories)):
                 break  # new links need new watches, and a directory that was removed took its watch along
+
+
+def _identities(paths: Iterable[str]) -> list[Identity | None]:
+    """What is at each path now; None if nothing is."""
+    return [None if (found := stat_file(path)) is None else found.identity for path in paths]
+
+
+def _reports_removal(batch: Iterable[tuple[Change, str]], paths: list[str]) -> bool:
+    """Whether one of the paths itself was removed. What was created in its place may have got the same inode."""
+    from watchfiles import Change
+
+    return any(change is Change.deleted and path in paths for change, path in batch)
 
 
 def link_targets_of(paths: Iterable[str]) -> dict[str, list[str]]:

@@ -53,6 +53,8 @@ class ServerSettings:
         for path in (self.certfile, self.keyfile):
             if path is not None and not os.path.isfile(path):
                 raise BadSetting(f"TLS file not found. Check the path: {path}")
+        if self.certfile:
+            _check_certificate(self.certfile, self.keyfile)
 
     @property
     def is_local(self) -> bool:
@@ -98,3 +100,24 @@ class ServerSettings:
             cookie_path=f"{self.prefix}/",
             frame_ancestors=self.frame_ancestors,
         )
+
+
+def _check_certificate(certfile: str, keyfile: str | None) -> None:
+    """Raise BadSetting if a server could not use them. Without this, it would fail after it has printed its address."""
+    import ssl
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certfile, keyfile, password=_no_password)
+    except ssl.SSLError as error:
+        if "KEY_VALUES_MISMATCH" in str(error):
+            raise BadSetting(f"The TLS key does not belong to the certificate. {keyfile or certfile}") from error
+        raise BadSetting(
+            "The TLS files cannot be used: they must be PEM, the certificate first, and the key in --keyfile or "
+            f"in the same file. {certfile}"
+        ) from error
+    except OSError as error:
+        raise BadSetting(f"A TLS file cannot be read: {error.strerror}. {error.filename or certfile}") from error
+
+
+def _no_password() -> str:
+    raise BadSetting("The TLS key is encrypted. Decrypt it first: openssl pkey -in KEY -out NEW-KEY")

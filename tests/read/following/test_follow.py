@@ -174,6 +174,31 @@ def test_a_log_directory_that_is_removed_and_created_again_is_still_followed(tmp
         follower.until(lambda: list(log) == ["b"])
 
 
+@pytest.mark.parametrize("how", ["moved away", "removed", "mounted over"])
+def test_a_log_directory_that_is_replaced_at_once_is_still_followed(tmp_path, monkeypatch, how):
+    """The watch was on the old directory, and only the full poll every 30 seconds found what came into the new one."""
+    monkeypatch.setattr(mounts, "is_local", lambda path: True)
+    runs = tmp_path / "runs"
+    write_run(runs / "a", (0, 1.0))
+    write_run(tmp_path / "other" / "c", (0, 3.0))
+    log = pb.read(runs)
+    with Follower(log) as follower:
+        append(runs / "a" / "events.out.tfevents.1", (1, 2.0))
+        follower.until(lambda: values(log["a"]) == [1.0, 2.0])  # the watch is active
+        monkeypatch.setattr(follow, "_FULL_POLL_SECS", 10_000.0)
+        if how == "removed":
+            shutil.rmtree(runs)
+            runs.mkdir()
+        else:
+            runs.rename(tmp_path / "old")
+            (tmp_path / "other").rename(runs) if how == "mounted over" else runs.mkdir()
+        write_run(runs / "b", (0, 2.0))
+        expected = {"b", "c"} if how == "mounted over" else {"b"}
+        follower.until(lambda: set(log) == expected)
+        append(runs / "b" / "events.out.tfevents.1", (1, 4.0))
+        follower.until(lambda: values(log["b"]) == [2.0, 4.0])
+
+
 def test_changes_during_the_handling_of_the_first_changes_are_not_missed(tmp_path, monkeypatch):
     """The watch must be active before the first poll, however long the caller takes to handle its result."""
     monkeypatch.setattr(mounts, "is_local", lambda path: True)

@@ -192,6 +192,12 @@ def _introduce(server: Server, *, named: bool) -> None:
             "Other machines need the token of an earlier start, whose hash is kept; --new_token replaces it.",
             flush=True,
         )
+    if not settings.is_local and settings.scheme == "http":
+        print(
+            "Without TLS, the token and everything shown can be read on the network. Use --certfile, ssh, or a proxy.",
+            file=sys.stderr,
+            flush=True,
+        )
     if line := ssh_tunnel_command(settings, port):
         print(
             f"From your own machine:  {line}\nthen open {settings.scheme}://localhost:{port}{settings.prefix}/",

@@ -186,6 +186,8 @@ class EventFile:
             what = f"The archive is damaged: {self._archive_error}. Read {plural(log.events, 'record')} before that."
             return Note("damage", what, self.path, log.offset)
         match log.end:
+            case reader.END_CLEAN:
+                return None
             case reader.END_BAD_LENGTH if log.offset == 0:
                 return Note("unreadable", self._not_an_event_file(), self.path)
             case reader.END_BAD_LENGTH:

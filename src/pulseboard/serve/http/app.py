@@ -147,7 +147,9 @@ class App:
             if request.headers.get("sec-fetch-site") != "cross-site":
                 return self.page.token_form(action=self.prefix + "/", wrong=_WRONG_TOKEN in query)
         if token is not None:
-            return self._logged_in(request, token)
+            # Only a valid token is stored. Any page, and any link in a log, can bring another one.
+            known = self.guard.role_of_token(token) is not None
+            return self._logged_in(request, token) if known else _redirect(self.prefix + "/")
         return self.page.respond(request, "")
 
     async def _api(self, request: Request, path: str) -> Response | StreamingResponse:

@@ -18,6 +18,10 @@ _ERRORS = {
     "503": "Server busy; try again.",
     "507": "The server's disk refuses what the request wants to keep.",
 }
+_RANGES = {
+    "206": {"description": "The bytes that the Range header selects."},
+    "416": {"description": "The Range header selects nothing."},
+}
 
 
 def document(endpoints: Mapping[str, Mapping[str, Endpoint]], *, version: str, prefix: str) -> dict[str, Any]:
@@ -88,6 +92,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         "parameters": [_parameter(name, schema, name in endpoint.required) for name, schema in endpoint.query.items()],
         "responses": {
             "200": {"description": "The response.", "content": {endpoint.media_type: {"schema": returns}}},
+            **(_RANGES if endpoint.media_type in ("image/*", "audio/*") else {}),
             "304": {"description": "Not modified: the client's ETag in If-None-Match is still current."},
             **{status: _error(description) for status, description in _ERRORS.items()},
         },

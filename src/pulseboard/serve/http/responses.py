@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,6 +74,27 @@ def finite(number: float, otherwise: float = 0.0) -> float:
 def _to_python(value: Any) -> Any:
     """A NumPy number as a Python number."""
     return value.item() if hasattr(value, "item") else str(value)
+
+
+# ---- ranges
+
+
+def part_of(response: Response, request_range: str) -> Response:
+    """The part of a response that a Range header selects; the whole response for anything but one range of bytes."""
+    size = len(response.body)
+    found = re.fullmatch(r"bytes=(\d{0,18})-(\d{0,18})", request_range.strip())
+    response.headers["accept-ranges"] = "bytes"
+    if found is None or found[1] == found[2] == "":
+        return response
+    first = int(found[1]) if found[1] else max(size - int(found[2]), 0)
+    last = min(int(found[2]), size - 1) if found[1] and found[2] else size - 1
+    if first >= size or (found[1] == "" and found[2].strip("0") == ""):
+        headers = {**response.headers, "content-range": f"bytes */{size}"}
+        return Response(b"", response.media_type, 416, headers, compress=False)
+    if last < first:
+        return response
+    headers = {**response.headers, "content-range": f"bytes {first}-{last}/{size}"}
+    return Response(response.body[first : last + 1], response.media_type, 206, headers, compress=False)
 
 
 # ---- compression

@@ -11,8 +11,10 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+from pulseboard.serve.live.kept_reports import KeptReports
 
 if TYPE_CHECKING:
     from pulseboard.diagnose.cases import Training
@@ -33,15 +35,13 @@ _PAUSE_SECS, _MAX_WAIT_SECS = 0.25, 2.0
 
 _log = logging.getLogger("pulseboard.serve")
 
-Report = Mapping[str, Any]
-
 
 class DiagnosisWorker:
     """Reports of trainings, updated when one of their runs grows."""
 
     def __init__(self, runs: Runs, revisions: Revisions) -> None:
         self._runs, self._revisions = runs, revisions
-        self._reports: dict[str, Report] = {}  # by training
+        self._reports = KeptReports()  # by training
         self._training_of: dict[str, str] = {}  # run -> training, which may have one run per data split
         self._queue: dict[str, None] = {}  # names of runs, oldest first
         self._trainings: dict[str, Training] | None = None  # by run; None after runs were added or removed
@@ -68,7 +68,7 @@ class DiagnosisWorker:
                 self._changes += 1
             for name in removed:
                 self._queue.pop(name, None)
-                self._reports.pop(self._training_of.pop(name, name), None)
+                self._reports.remove(self._training_of.pop(name, name))
             self._queue |= dict.fromkeys([*added, *grown])
             if self._thread is None or not self._thread.is_alive():
                 self._start()
@@ -97,8 +97,7 @@ class DiagnosisWorker:
 
     def status(self, run: str) -> str | None:
         """ok, info, warning, critical or unknown; None if the run has not been diagnosed yet."""
-        report = self._reports.get(self._training_of.get(run, run))
-        return None if report is None else str(report["status"])
+        return self._reports.status(self._training_of.get(run, run))
 
     def report(self, runs: Iterable[str]) -> dict[str, Any]:
         """The report of `pulseboard diagnose --json` on the runs diagnosed so far; `pending` lists the others."""
@@ -219,14 +218,12 @@ class DiagnosisWorker:
             return  # removed in the meantime
         report = report_on_training(training).to_dict()
         runs = [run.name for _, run in training.parts]
-        before = {
-            finding["slug"]: finding["severity"] for finding in self._reports.get(training.name, {}).get("findings", ())
-        }
+        before = self._reports.severities(training.name)
         with self._condition:
             for run in runs:
                 self._training_of[run] = training.name
                 self._queue.pop(run, None)
-            self._reports[training.name] = report
+            self._reports.put(training.name, report)
         for finding in report["findings"]:
             if before.get(finding["slug"]) != finding["severity"]:
                 keys = ("slug", "severity", "summary", "first_step")

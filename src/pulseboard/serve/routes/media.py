@@ -9,7 +9,7 @@ from pulseboard.serve.http import schema
 from pulseboard.serve.http.endpoint import ApiRequest, endpoint
 from pulseboard.serve.http.errors import NotFound
 from pulseboard.serve.http.parameters import RUN, STEP, TAG
-from pulseboard.serve.http.responses import Response, finite
+from pulseboard.serve.http.responses import Response, finite, part_of
 from pulseboard.serve.live.dashboard import Dashboard
 from pulseboard.serve.security.markdown import to_html
 
@@ -113,7 +113,7 @@ def image(dashboard: Dashboard, request: ApiRequest) -> Response:
 
     one: Image = _at(_values(dashboard, request, kind="image"), request["index"], "image")
     frame = _at(one.frames, request["frame"], "frame")
-    return _media(frame, image_media_type(frame), name=f"image-{one.step}")
+    return _media(request, frame, image_media_type(frame), name=f"image-{one.step}")
 
 
 @endpoint(
@@ -127,7 +127,7 @@ def image(dashboard: Dashboard, request: ApiRequest) -> Response:
 def clip(dashboard: Dashboard, request: ApiRequest) -> Response:
     one: Audio = _at(_values(dashboard, request, kind="audio"), request["index"], "clip")
     found = _at(one.clips, request["frame"], "clip")
-    return _media(found.data, found.media_type, name=f"clip-{one.step}")
+    return _media(request, found.data, found.media_type, name=f"clip-{one.step}")
 
 
 def _values(dashboard: Dashboard, request: ApiRequest, *, kind: str) -> list[Any]:
@@ -142,11 +142,15 @@ def _at(items: Sequence[T], index: int, noun: str) -> T:
     return items[index]
 
 
-def _media(data: bytes, media_type: str, *, name: str) -> Response:
+def _media(request: ApiRequest, data: bytes, media_type: str, *, name: str) -> Response:
     from pulseboard.core.values import UNKNOWN_MEDIA_TYPE
 
     headers = {"content-security-policy": "default-src 'none'; sandbox"}
     if media_type not in _SAFE_TYPES:
         media_type = UNKNOWN_MEDIA_TYPE
         headers["content-disposition"] = f'attachment; filename="{name}.bin"'
-    return Response(data, media_type, headers=headers, compress=False)
+    response = Response(data, media_type, headers=headers, compress=False)
+    # Browsers seek in audio by ranges. With If-Range they want all of it if it has changed.
+    asked = request.http.headers
+    wanted = asked.get("range", "") if asked.get("if-range", request.etag) == request.etag else ""
+    return part_of(response, wanted)

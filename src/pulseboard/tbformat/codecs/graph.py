@@ -10,22 +10,35 @@ from pulseboard.tbformat.dtypes import dtype_name
 from pulseboard.tbformat.kinds import TENSOR_FIELD
 from pulseboard.tbformat.stored_value import StoredValue
 from pulseboard.tbformat.tensor import read_dimensions
-from pulseboard.tbformat.wire import BYTES, FIXED32, VARINT, Message
+from pulseboard.tbformat.wire import BYTES, FIXED32, VARINT, Message, read_fields
 
 _META_GRAPH = 109
+
+MAX_NODES = 100_000
+"""The first nodes of a graph that are decoded. No page can show more."""
 
 
 def decode_graph(value: StoredValue) -> Graph:
     """Decode a graph from any field that can hold one."""
-    message = Message(value.first_string() if value.field == TENSOR_FIELD else value.data)
-    if value.field == _META_GRAPH:
-        message = message.message(2)
+    data = value.first_string() if value.field == TENSOR_FIELD else value.data
+    message = _bounded(Message(data).blob(2) if value.field == _META_GRAPH else data)
     return Graph(
         step=value.step,
         wall_time=value.wall_time,
         nodes=tuple(map(_node, message.messages(1))),
         functions=tuple(map(_function, message.message(2).messages(1))),
     )
+
+
+def _bounded(data: bytes) -> Message:
+    """The message of a graph, cut after its first nodes: two bytes are a node, and the object of one is a hundred times
+    as large."""
+    nodes = 0
+    for number, _, _, end in read_fields(data, start=0, end=len(data)):
+        nodes += number == 1
+        if nodes == MAX_NODES:
+            return Message(data, end=end)
+    return Message(data)
 
 
 def decode_keras_graph(value: StoredValue) -> KerasGraph:
