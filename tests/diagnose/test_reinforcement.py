@@ -167,3 +167,13 @@ def test_a_critic_that_learns_alone_and_large_updates_are_signs(case):
     assert "sign:critic-learns-alone" not in signs_of(case({RETURN: X}))
     assert signs_of(case({RETURN: X, "train/approx_kl": np.full(60, 0.3)}))["sign:large-updates"] is True
     assert signs_of(case({RETURN: X, "train/approx_kl": np.full(60, 0.01)}))["sign:large-updates"] is False
+
+
+def test_a_return_that_falls_as_exploration_ends_is_a_sign_of_a_policy_that_does_not_learn(case):
+    epsilon = np.maximum(0.05, 1 - 2 * X)
+    falls, rises = noisy(22 - 12 * np.minimum(1, 2 * X), 1), noisy(22 + 60 * X, 3)
+    assert signs_of(case({RETURN: falls, "charts/epsilon": epsilon}))["sign:worse-without-exploration"] is True
+    assert signs_of(case({RETURN: rises, "charts/epsilon": epsilon}))["sign:worse-without-exploration"] is False
+    # The clipping range of some libraries has the same name, and exploration that never ends says nothing.
+    assert "sign:worse-without-exploration" not in signs_of(case({RETURN: falls, "Policy/Epsilon": 0.2 - 0.1 * X}))
+    assert "sign:worse-without-exploration" not in signs_of(case({RETURN: falls, "charts/epsilon": np.ones(60)}))

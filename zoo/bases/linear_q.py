@@ -50,7 +50,7 @@ def train(training: Training) -> None:
                 error = goal - float(greedy[action])
                 if s.stepping:
                     weights[action] += s.lr * error * phi
-                td_sum, q_sum, since = td_sum + error**2, q_sum + float(greedy.max()), since + 1
+                td_sum, q_sum, since = td_sum + error * error, q_sum + float(greedy.max()), since + 1
                 step += 1
                 if step % s.sync == 0:
                     target = weights.copy()
