@@ -32,3 +32,46 @@ def test_equal_evaluations_of_a_noisy_training_are_found(tmp_path):
 )
 def test_others_are_not(tmp_path, val_losses, digits):
     assert "eval-frozen" not in alarms_of(tmp_path / "train.log", val_losses, digits=digits)
+
+
+def alarms_of_epochs(path, training, validation):
+    lines = [
+        f"epoch {i}, train loss {one:.5f}, test loss {other:.5f}"
+        for i, (one, other) in enumerate(zip(training, validation, strict=True))
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    (report,) = pb.diagnose(path)
+    return {finding.slug for finding in report.findings if finding.severity != "info"}
+
+
+def wobble(n, size):
+    return size * np.random.default_rng(5).normal(size=n)
+
+
+def test_six_epochs_show_that_nothing_is_learned_if_two_losses_agree(tmp_path):
+    training, validation = 3.36 + wobble(6, 0.002), 3.37 + wobble(6, 0.0002)
+    assert "loss-flat" in alarms_of_epochs(tmp_path / "log.txt", training, validation)
+
+
+def test_six_epochs_of_a_training_that_learns_are_quiet(tmp_path):
+    validation = np.geomspace(3.37, 2.1, 6)
+    assert alarms_of_epochs(tmp_path / "log.txt", validation - 0.05, validation) == set()
+
+
+def test_a_loss_that_ends_above_its_start_has_learned_nothing(tmp_path):
+    training = np.array([430.0, 426, 471, *(477 + wobble(17, 1.0))])
+    validation = np.array([400.0, 403, 430, *(436 + wobble(17, 0.1))])
+    assert "loss-flat" in alarms_of_epochs(tmp_path / "log.txt", training, validation)
+
+
+def test_evaluations_that_stop_moving_high_up_are_found(tmp_path):
+    training = np.array([278.0, *(195 + wobble(19, 0.5))])
+    validation = np.array([193.0, *(188.2 + wobble(19, 0.02))])
+    assert "loss-plateau" in alarms_of_epochs(tmp_path / "log.txt", training, validation)
+
+
+@pytest.mark.parametrize(("end", "noise"), [(20.0, 0.002), (188.2, 0.8)])
+def test_they_are_not_if_the_loss_is_low_or_they_still_move(tmp_path, end, noise):
+    training = np.array([278.0, *(end * 1.03 + wobble(19, 0.5))])
+    validation = np.array([193.0, *(end + wobble(19, noise))])
+    assert "loss-plateau" not in alarms_of_epochs(tmp_path / "log.txt", training, validation)

@@ -34,3 +34,8 @@ def times(ratio: float) -> str:
 def count(n: int, one: str, many: str = "") -> str:
     """`1 evaluation`, `5 evaluations`."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def digits_of(value: float) -> int:
+    """How many digits a value was logged with: 3 for 0.752."""
+    return len(f"{abs(value):.9g}".replace(".", "").strip("0"))

@@ -8,7 +8,7 @@ from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.learning import learning, weights_move
-from pulseboard.diagnose.phrases import count, number
+from pulseboard.diagnose.phrases import count, digits_of, number
 from pulseboard.diagnose.track import Track
 
 SLUG = "eval-frozen"
@@ -31,7 +31,7 @@ def eval_frozen(case: Case) -> Iterator[Finding]:
         if same.value == 0.0 or same.length < case.limit(SLUG, "share") * len(track):
             continue
         # Rounded values can agree by chance once a model has settled, so all of them must be equal.
-        digits, learns = _digits(same.value), learning(case).value is True
+        digits, learns = digits_of(same.value), learning(case).value is True
         rounded = digits < case.limit(SLUG, "digits")
         if rounded and (same.length < len(track) or not (learns or _says_enough(case, digits, same.length))):
             continue
@@ -60,8 +60,3 @@ def _tags(case: Case) -> set[str]:
 
 def _changes(train: Track | None) -> bool:
     return train is None or train.longest_streak is None or train.longest_streak.length < 0.5 * len(train)
-
-
-def _digits(value: float) -> int:
-    """How many digits a value was logged with."""
-    return len(f"{abs(value):.9g}".replace(".", "").strip("0"))

@@ -21,6 +21,7 @@ from pulseboard.diagnose.track import Points
 
 SLUG = "loss-flat"
 _ROSE = 0.1  # of all answers
+_GOOD = 0.5  # of all answers, at the first evaluation
 
 
 @detector(id=SLUG, reads="train.loss|loss.components|val.loss")
@@ -30,8 +31,10 @@ def loss_flat(case: Case) -> Iterator[Finding]:
     if curve is None or found is None:
         yield from _held_out(case, evaluations=int(case.limit(SLUG, "evaluations_alone")))
         return
-    if found.points < case.patient(case.limit(SLUG, "points")):
-        raise TooShort(f"needs {case.limit(SLUG, 'points'):.0f} points of a training loss")
+    # A second curve that says the same makes up for a few points.
+    least = case.limit(SLUG, "points_of_two" if _stands_still(case) else "points")
+    if found.points < case.patient(least):
+        raise TooShort(f"needs {least:.0f} points of a training loss")
     # Losses that compete may stand still, a loss on held-out data may not.
     if may_rise(case) and "reinforcement" in (regime(case).value or frozenset()):
         return
@@ -47,8 +50,9 @@ def loss_flat(case: Case) -> Iterator[Finding]:
     # As if neighbors were independent: a standstill is a claim, and a wide error would make it easy.
     error = found.error / found.widening
     within = max(case.limit(SLUG, "share") * size, 2.5 * error if found.points >= 24 else 0.0)
-    if may_rise(case) or abs(fall) > within or learning(case).why == ON_HELD_OUT:
-        if found.points >= case.patient(case.limit(SLUG, "points_of_noise")):
+    rose = fall < 0 and case.finished and bool(validation_curves(case, points=int(case.limit(SLUG, "evaluations"))))
+    if may_rise(case) or (abs(fall) > within and not rose) or learning(case).why == ON_HELD_OUT:
+        if found.points >= case.patient(case.limit(SLUG, "points_of_noise")) or _stands_still(case):
             yield from _held_out(case, evaluations=int(case.limit(SLUG, "evaluations")))
         return
     if _fell_at_once(case, curve.points, found.end) and float(curve.points.values[0]) - found.end > 4 * found.noise:
@@ -68,6 +72,19 @@ def loss_flat(case: Case) -> Iterator[Finding]:
             ),
         ],
     )
+
+
+def _stands_still(case: Case) -> bool:
+    """Whether no evaluation of any validation loss is further than a little from the others.
+
+    A model that was good when the log began may stay as it is.
+    """
+    if any(float(track.points(most=8).values[0]) * scale_of(track) > _GOOD for track in case.every("val.accuracy")):
+        return False
+    evaluations = int(case.limit(SLUG, "evaluations"))
+    curves = [curve.points.values for curve in validation_curves(case, points=evaluations)]
+    limit = case.limit(SLUG, "still")
+    return bool(curves) and all(float(np.ptp(values)) < limit * abs(float(np.median(values))) for values in curves)
 
 
 def _fell_at_once(case: Case, points: Points, end: float) -> bool:

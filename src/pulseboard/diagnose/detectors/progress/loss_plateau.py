@@ -9,25 +9,34 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
-from pulseboard.diagnose.facts.objective import loss_course
-from pulseboard.diagnose.facts.regime import regime
+from pulseboard.diagnose.facts.objective import loss_course, objective
+from pulseboard.diagnose.facts.regime import may_rise, regime
 from pulseboard.diagnose.facts.schedule import rate_is_high
-from pulseboard.diagnose.facts.scores import accuracies, never_improved
+from pulseboard.diagnose.facts.scores import accuracies, never_improved, scale_of
 from pulseboard.diagnose.facts.validation import validation_curves
+from pulseboard.diagnose.phrases import count, digits_of, number
 from pulseboard.diagnose.roles.quantity import quantity_of
 from pulseboard.diagnose.stats.noise import noise_scale, running_median
 from pulseboard.diagnose.stats.trend import Trend, trend
 from pulseboard.diagnose.track import Floats, Points, Track
 
+SLUG = "loss-plateau"
+# A training loss and an accuracy that move by less stand still, too.
+_STILL_MOVES, _STILL_SCORE = 0.01, 0.02
+_LEAST_DIGITS = 3
 # A validation loss that falls by this share of its level still improves.
 _STILL_FALLS = 0.03
 # Two series of one loss end within this share of each other.
 _SAME_LEVEL = 0.03
 
 
-@detector(id="loss-plateau", reads="train.loss")
+@detector(id=SLUG, reads="train.loss")
 def loss_plateau(case: Case) -> Iterator[Finding]:
     """Info, since good runs end like this too; a warning if it began early and high, or above earlier runs."""
+    stuck = _stuck(case)
+    if stuck is not None:
+        yield stuck
+        return
     loss = case.need("train.loss", points=20)
     steps, values = loss.points(most=512)
     n = len(values)
@@ -37,39 +46,39 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
     start, level = max(whole.start, _first_elsewhere(case, loss)), float(np.median(values[-max(5, n // 5) :]))
     # A loss that never clearly fell is flat, or was good from the start.
     fallen = start - level
-    if fallen < case.limit("loss-plateau", "fallen") * abs(start) or fallen < 4 * whole.error:
+    if fallen < case.limit(SLUG, "fallen") * abs(start) or fallen < 4 * whole.error:
         return
     began = _plateau_start(values, level)
     length = (n - began) / n
     part = Points(steps[began:], values[began:])
-    if length < case.limit("loss-plateau", "share_of_run") or rate_is_high(case, int(part.steps[0])) is False:
+    if length < case.limit(SLUG, "share_of_run") or rate_is_high(case, int(part.steps[0])) is False:
         return
     line = trend(part)
-    if line is None or _falls(line, level, p=case.limit("loss-plateau", "p")):
+    if line is None or _falls(line, level, p=case.limit(SLUG, "p")):
         return
     away = case.departure("train.loss")
     # A loss that was good from the start has little to gain: it must have learned something before it got stuck.
-    learned = fallen >= case.limit("loss-plateau", "learned") * abs(start)
-    high = learned and level > case.limit("loss-plateau", "severe_level") * start
+    learned = fallen >= case.limit(SLUG, "learned") * abs(start)
+    high = learned and level > case.limit(SLUG, "severe_level") * start
     severe = (away is not None and away.above and away.lasting) or (
         not _high_by_nature(case)
-        and not _falls(line, level, p=case.limit("loss-plateau", "may_fall"))
+        and not _falls(line, level, p=case.limit(SLUG, "may_fall"))
         and not _validation_improves(case, int(part.steps[0]))
         and (
             (
-                length >= case.limit("loss-plateau", "severe_share_of_run")
+                length >= case.limit(SLUG, "severe_share_of_run")
                 and high
-                and n >= case.patient(case.limit("loss-plateau", "points"))
+                and n >= case.patient(case.limit(SLUG, "points"))
             )
             or (
-                length >= case.limit("loss-plateau", "share_without_score")
+                length >= case.limit(SLUG, "share_without_score")
                 and n >= case.patient(20)
                 and _scores_stand_still(case)
             )
         )
     )
     yield case.finding(
-        "loss-plateau",
+        SLUG,
         "warning" if severe else "info",
         loss,
         f"{loss.tag} has been at about {level:.4g} since step {part.steps[0]}, {100 * length:.0f} % of the run"
@@ -77,6 +86,48 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
         first_step=int(part.steps[0]),
         evidence=[Evidence(loss.tag, "share of the run without a fall", length, None, int(part.steps[0]))],
     )
+
+
+def _stuck(case: Case) -> Finding | None:
+    """Evaluations that stop moving early, high up, together with the training loss: the weights hardly change."""
+    curve, whole = objective(case).value, loss_course(case).value
+    evaluations = int(case.limit(SLUG, "evaluations"))
+    curves = validation_curves(case, points=evaluations)
+    if curve is None or whole is None or not curves or not case.finished or may_rise(case) or _high_by_nature(case):
+        return None
+    values = curves[0].points.values
+    level = abs(float(np.median(values)))
+    still = [i for i in range(len(values)) if float(np.ptp(values[i:])) <= case.limit(SLUG, "still") * level]
+    least = max(evaluations - 1, case.limit(SLUG, "severe_share_of_run") * len(values))
+    if not still or len(values) - still[0] < least or digits_of(float(values[-1])) < _LEAST_DIGITS:
+        return None
+    step = int(curves[0].points.steps[still[0]])
+    later = curve.points.values[curve.points.steps >= step]
+    edge = max(1, len(later) // 3)
+    before = max(float(curve.points.values[0]), float(values[0]))
+    if len(later) < evaluations - 1 or level < case.limit(SLUG, "high") * before:
+        return None
+    moved = abs(float(np.median(later[:edge]) - np.median(later[-edge:])))
+    if moved > max(_STILL_MOVES * level, whole.noise) or before - level < case.limit(SLUG, "fallen") * before:
+        return None
+    if any(float(np.ptp(_since(track, step))) * scale_of(track) > _STILL_SCORE for track in accuracies(case)):
+        return None
+    return case.finding(
+        SLUG,
+        "warning",
+        curves[0].tag,
+        f"{curves[0]} has been at {number(float(values[-1]))} for {count(len(values) - still[0], 'evaluation')}, and "
+        f"{curve} does not move either: the weights hardly change.",
+        first_step=step,
+        evidence=[
+            Evidence(curves[0].tag, "share of the evaluations that are equal", 1 - still[0] / len(values), None, step)
+        ],
+    )
+
+
+def _since(track: Track, step: int) -> Floats:
+    steps, values = track.points(most=256)
+    return values[steps >= step] if (steps >= step).any() else values[-1:]
 
 
 def _first_elsewhere(case: Case, loss: Track) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
-from pulseboard.diagnose.facts.objective import objective
+from pulseboard.diagnose.facts.objective import loss_course, objective
 from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.phrases import number, percent
 from pulseboard.diagnose.track import Floats, Points, Track
@@ -98,6 +98,9 @@ def _cut_early(case: Case, rate: Track) -> Finding | None:
     if level < case.limit(SLUG, "much_left") * start:
         return None
     if before < case.limit(SLUG, "was_falling") * abs(level) or after > case.limit(SLUG, "falls_on") * before:
+        return None
+    whole = loss_course(case).value
+    if whole is None or before < case.limit(SLUG, "noise") * whole.noise:
         return None
     return case.finding(
         SLUG,
