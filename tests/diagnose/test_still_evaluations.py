@@ -75,3 +75,25 @@ def test_they_are_not_if_the_loss_is_low_or_they_still_move(tmp_path, end, noise
     training = np.array([278.0, *(end * 1.03 + wobble(19, 0.5))])
     validation = np.array([193.0, *(end + wobble(19, noise))])
     assert "loss-plateau" not in alarms_of_epochs(tmp_path / "log.txt", training, validation)
+
+
+def test_a_turn_of_few_evaluations_must_exceed_rises_that_were_undone(tmp_path):
+    training = np.array([0.74, 0.66, 0.60, 0.58, 0.59, 0.58, 0.57, 0.57, 0.56, 0.56])
+    undone = np.array([0.714, 0.556, 0.574, 0.625, 0.625, 0.563, 0.532, 0.526, 0.531, 0.579])
+    turned = np.array([0.714, 0.656, 0.624, 0.605, 0.585, 0.563, 0.532, 0.526, 0.551, 0.599])
+    assert "overfitting" not in alarms_of_epochs(tmp_path / "log.txt", training, undone)
+    assert "overfitting" in alarms_of_epochs(tmp_path / "log.txt", training, turned)
+
+
+def test_waits_with_a_single_digit_are_too_coarse(tmp_path):
+    def alarms(wait):
+        lines = [
+            f"Epoch: [{i // 10}] [{i % 10}/10] loss: {2 / (1 + i / 20):.4f} time: 0.0007 data: {wait}"
+            for i in range(60)
+        ]
+        (tmp_path / "train.log").write_text("\n".join(lines) + "\n")
+        (report,) = pb.diagnose(tmp_path / "train.log")
+        return {finding.slug for finding in report.findings if finding.severity != "info"}
+
+    assert "data-stall" not in alarms("0.0002")
+    assert "data-stall" in alarms("0.00031")

@@ -100,9 +100,14 @@ def _is_clear(case: Case, values: np.ndarray, found: Course) -> bool:
     beyond_noise = found.rise >= case.limit(SLUG, "noise") * found.noise
     # Too few evaluations to estimate the noise: the rise must be steady.
     if found.points < _FEW:
-        return beyond_noise and _steady(values[found.best_at :])
+        return beyond_noise and _steady(values[found.best_at :]) and found.rise > _undone_rise(values[: found.best_at])
     surprising = found.surprise >= case.limit(SLUG, "surprise") and found.stays_up >= 0.3 * found.rise
     return (beyond_noise and surprising) or _stays_above(case, values, found)
+
+
+def _undone_rise(values: np.ndarray) -> float:
+    """The largest rise above an earlier value, in evaluations after which a better one came."""
+    return float((values - np.minimum.accumulate(values)).max()) if len(values) else 0.0
 
 
 def _stays_above(case: Case, values: np.ndarray, found: Course) -> bool:

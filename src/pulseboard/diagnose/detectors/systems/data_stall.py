@@ -9,7 +9,7 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
-from pulseboard.diagnose.phrases import percent
+from pulseboard.diagnose.phrases import digits_of, percent
 
 
 @detector(id="data-stall", reads=("time.data", "time.step|time.interval"))
@@ -19,7 +19,9 @@ def data_stall(case: Case) -> Iterator[Finding]:
     step = case.need("time.step" if case.one("time.step") is not None else "time.interval", points=5)
     steps, waits = data.points()  # single points: means would hide that waits come at the start of epochs
     later = steps > case.warm_up_step
-    if later.sum() < 5:
+    # Equal to the only digit that was logged: too coarse to tell a tenth of a step.
+    coarse = later.any() and float(np.ptp(waits[later])) == 0.0 and digits_of(float(waits[later][0])) == 1
+    if later.sum() < 5 or coarse:
         return
     shares = waits[later] / np.maximum(np.interp(steps[later], *step.points()), 1e-12)
     if data.tag.endswith("%)"):
