@@ -182,11 +182,11 @@ def test_a_score_without_a_split_that_is_logged_at_evaluations_is_a_validation_s
 
 def test_a_learning_rate_that_is_cut_while_the_loss_falls_is_reported(case):
     steps = np.arange(0, 400, 2)
-    rate = np.where(steps < 100, 1e-3, 5e-5)
-    falls = np.where(steps < 100, 2.2 - 0.007 * steps, 1.5 - 0.0001 * (steps - 100))
+    rate = np.where(steps < 110, 1e-3, 5e-5)
+    falls = np.where(steps < 110, 2.2 - 0.007 * steps, 1.43)
     assert "lr-horizon-off" in alarms(case, {"train/loss": (steps, noisy(falls, 0.02)), "lr": (steps, rate)})
     # A plateau, and a drop at the cut: that is what cuts are for.
-    healthy = np.where(steps < 100, 1.3 + 0.9 * np.exp(-steps / 20), 1.0 + 0.1 * np.exp(-(steps - 100) / 30))
+    healthy = np.where(steps < 110, 1.3 + 0.9 * np.exp(-steps / 20), 1.0 + 0.1 * np.exp(-(steps - 110) / 30))
     assert "lr-horizon-off" not in alarms(case, {"train/loss": (steps, noisy(healthy, 0.02)), "lr": (steps, rate)})
 
 
