@@ -204,3 +204,22 @@ def test_charts_can_be_queried_while_runs_grow(tmp_path):
         thread.join()
     assert failures == []
     assert charts.window(Query(runs=["r"], tags=["loss"], buckets=50))[0].points == 2100
+
+
+def test_a_table_reads_a_run_json_again_only_if_it_has_changed(tmp_path, monkeypatch):
+    from pulseboard.charts import tables
+
+    for name in ("a", "b"):
+        write_run(tmp_path / name / "logs" / "tensorboard", (0, 1.0))
+        (tmp_path / name / "run.json").write_text('{"config": {"lr": 0.1}}')
+    charts = LocalCharts(pb.read(tmp_path))
+    read = []
+    find = tables.find_run_file
+    monkeypatch.setattr(tables, "find_run_file", lambda directory: read.append(directory) or find(directory))
+    tables._config_of_version.cache_clear()
+    assert [row.config for row in charts.table().rows] == [{"lr": 0.1}] * 2
+    charts.table()
+    assert len(read) == 2
+    (tmp_path / "a" / "run.json").write_text('{"config": {"lr": 0.25}}')
+    assert {row.run: row.config["lr"] for row in charts.table().rows} == {"a": 0.25, "b": 0.1}
+    assert len(read) == 3

@@ -252,7 +252,10 @@ def test_the_server_loads_no_command_line_and_no_supervisors():
     code = "import pulseboard.serve.http.uvicorn_server, sys, json; print(json.dumps(sorted(sys.modules)))"
     loaded = in_new_process(code)
     assert "uvicorn.server" in loaded
-    assert [name for name in loaded if name in ("click", "uvicorn.main", "uvicorn.supervisors", "numpy")] == []
+    unwanted = {"click", "uvicorn.main", "uvicorn.supervisors", "numpy"}
+    if hasattr(uvicorn.config, "click"):  # the server of old versions needs it
+        unwanted.remove("click")
+    assert unwanted.isdisjoint(loaded)
 
 
 def test_other_users_of_uvicorn_get_the_whole_package():
