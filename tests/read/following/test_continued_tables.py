@@ -14,8 +14,8 @@ from pulseboard.read.formats.json_records import JsonLines
 from pulseboard.read.formats.text.text_log import TextLog
 from pulseboard.read.parsing import prefix, table_runs
 
-OPENED = {"train.log": TextLog, "log.csv": CsvTable, "log.jsonl": JsonLines}
-HEADS = {"train.log": "", "log.csv": "step,timestamp,loss,acc\n", "log.jsonl": ""}
+OPENED = {"train.log": TextLog, "epochs.log": TextLog, "log.csv": CsvTable, "log.jsonl": JsonLines}
+HEADS = {"train.log": "", "epochs.log": "", "log.csv": "step,timestamp,loss,acc\n", "log.jsonl": ""}
 
 
 def ordinary(name, step, rng):
@@ -24,6 +24,8 @@ def ordinary(name, step, rng):
         return f"{step},{at},{loss},{acc}\n"
     if name == "log.jsonl":
         return f'{{"step": {step}, "timestamp": {at}, "loss": {loss}, "acc": {acc}}}\n'
+    if name == "epochs.log":
+        return f"Epoch: [{step // 5}][{step % 5}/5]  Time 0.5 (0.6)  Loss {loss} (0.5)  Acc@1 {acc}\n"
     clock = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
     return f"{clock},123 - INFO - step {step}/9000 | loss {loss} | acc {acc} | batch size: 32\n"
 
@@ -34,6 +36,11 @@ ODD = {
         "step 2 | loss 0.5\n", "step {step} | loss nan | acc inf | batch size: 32\n", "note: 17 apples\n",
         "step {step} | loss 0.25 | acc 0.5 | batch size: 64\n",
         "Test: [{step}/100] loss 0.5\n", "step {step} | val loss 0.75\n", "global_step {step} loss 0.5\n",
+    ],
+    "epochs.log": [
+        "Epoch: [1][3/5] Loss 0.5 (0.5) Acc@1 0.5\n", "Epoch: [7][1/9] Loss 0.5 (0.5) Acc@1 0.5\n", " * Acc@1 0.75\n",
+        "Epoch: [{step}] Loss 0.5\n", "Test: [1/10] Loss 0.5\n", "=> saved\n", "[3/5] Loss 0.5\n",
+        "Epoch: [9][7/5]  Time 0.5 (0.6)  Loss 0.1 (0.5)  Acc@1 0.25\n",
     ],
     "log.csv": ["{step},,0.5,\n", ",,0.5,0.5\n", "2,5,0.5,0.5\n", "{step},x,nan,inf\n", "{step},1,2,3,4\n", "\n"],
     "log.jsonl": [
@@ -95,7 +102,7 @@ def test_ordinary_rows_are_added_without_a_search(tmp_path, monkeypatch, name):
             stream.write(ordinary(name, step, rng))
         assert log.read_on()
         (run,) = log.runs()
-        assert len(run.series["loss"]) == step + 1
+        assert len(run.series["Loss" if name == "epochs.log" else "loss"]) == step + 1
     assert log._runs.searches == 1
     # What was taken before the log grew is as it was.
     assert {tag: series.values.tolist() for tag, series in before.series.items()} == taken
@@ -123,7 +130,7 @@ def test_the_cost_of_a_row_does_not_depend_on_the_size_of_the_log(tmp_path, name
             runs.poll([str(path)])
             costs.append(time.thread_time() - began)
         assert runs[name].last_step == count + 39
-        assert np.isfinite(runs[name].ended)
+        assert np.isfinite(runs[name].ended) or name == "epochs.log"  # which has no times
         least.append(min(costs))
     # With all rows at every update it is 20 times as much for 100 times the rows.
     assert least[1] < 4 * least[0]

@@ -5,6 +5,7 @@ from other_formats import only_run, points, written
 ARITHMETIC = """\
 Total Distance = 124 km + 372 km = 496 km
 Average speed = 14 km / 1.8 hours = 7.78 km/h
+A car travels 160 miles at {step} mph for 2 hours in 3 days. What is its speed?
 Final answer: {step}
 What is 3 plus 4, in apples. -> {step}
 """

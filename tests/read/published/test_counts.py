@@ -41,3 +41,15 @@ def test_folders_without_a_run_have_no_value():
         "pydeveloperashish+MLFLOW-Pytorch-Project-MLOps",
         "roman91DE+kaggle_podcasts",
     }
+
+
+def test_text_that_a_model_wrote_and_settings_are_not_metrics():
+    def tags(folder):
+        return {tag for run in pb.read(need_wild() / folder).values() for tag in run.tags()}
+
+    written = tags("JunyiJ+PostTraining-LLM-Small")
+    assert {"reward", "grpo_loss", "kl", "acc", "steps_taken"} <= written
+    assert not {"answer", "Final_answer", "Total_Distance", "km", "miles", "hours"} & written
+    golf = tags("openai+parameter-golf")
+    assert {"train_loss", "val_bpb", "step_avg"} <= golf
+    assert not {"enabled_bits", "embed_bits", "scale"} & golf

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pulseboard.core.series import Series
+from pulseboard.read.appending.added_steps import AddedSteps, Cells, added_steps
 from pulseboard.read.appending.growing_array import GrowingArray
-from pulseboard.read.axis.build import Column, step_candidates
-from pulseboard.read.axis.names import epoch_columns, is_counter, step_columns
+from pulseboard.read.axis.build import Column
 from pulseboard.read.format import RunData
 from pulseboard.read.parsing.line_table import TIME, UTC
 from pulseboard.read.parsing.table_runs import MANY_ROWS, Searched, as_secs, from_local
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 _MAX_GROWTH = 2
 # Of a column with fewer numbers, another one may change what it is taken for.
 _MIN_LENGTH = 3
-# Greater numbers are not epochs, and not steps that a float holds exactly.
-_MAX_EPOCH, _MAX_STEP = 1e9, 2.0**53
 
 
 class RowRules(Protocol):
@@ -58,20 +56,14 @@ class _Group:
 class Continuation:
     """The series of a table that is the same throughout."""
 
-    def __init__(self, table: Searched, run: RunData, rules: RowRules | None) -> None:
+    def __init__(self, table: Searched, run: RunData, steps: AddedSteps, rules: RowRules | None) -> None:
         self._rules = rules
         self._max_rows = _MAX_GROWTH * table.row_count
         self._axis = run.axis
         self._order = list(run.series)
         self._lengths = {name: len(one.rows) for name, one in table.columns.items() if name not in (TIME, UTC)}
         self._row_count = table.row_count
-        self._counter = table.axis.columns[0] if table.axis.columns else None
-        self._last_step = int(table.axis.steps[-1])
-        self._max_step = _MAX_EPOCH if table.axis.kind == "epoch" else _MAX_STEP
-        counted = np.zeros(0, np.int64) if self._counter is None else table.columns[self._counter].rows
-        self._last_counted = int(counted[-1]) if len(counted) else -1
-        self._adjacent = int((np.diff(counted, prepend=-1) == 1).sum())
-        """Counts in the row after another, or in the first row."""
+        self._steps = steps
         self._time_name = table.time_name
         self._time_like = 0.0 if table.time_name is None else float(table.columns[table.time_name].values[0])
         groups: dict[int, list[str]] = {}
@@ -91,7 +83,8 @@ class Continuation:
             return None
         if any(name in raw and len(column.rows) != raw[name] for name, column in table.columns.items()):
             return None  # only some of its numbers were kept
-        return cls(table, runs[0], rules) if _is_plain(table) else None
+        steps = added_steps(table)
+        return None if steps is None else cls(table, runs[0], steps, rules)
 
     def run(self, *, notes: list[Any], config: Mapping[str, Any]) -> RunData:
         """The run as it is now."""
@@ -110,8 +103,7 @@ class Continuation:
         if not len(rows.steps):
             return True
         self._row_count += len(rows.steps)
-        self._last_step = int(rows.steps[-1])
-        self._last_counted, self._adjacent = rows.last_counted, rows.adjacent
+        self._steps = rows.after
         for name, (at, _) in rows.columns.items():
             self._lengths[name] += len(at)
         self._span = rows.span_with(self._span)
@@ -140,13 +132,16 @@ class Continuation:
             elif name not in (TIME, UTC):
                 return None
         if not kept:
-            return _NewRows({}, np.zeros(0, np.int64), np.zeros(0), self._last_counted, self._adjacent)
+            return _NewRows({}, np.zeros(0, np.int64), np.zeros(0), self._steps)
         raw_rows = np.unique(np.concatenate([column.rows for column in kept.values()]))
         if self._rules is not None and not self._rules.accepts(kept, raw_rows):
             return None
         columns = {name: (np.searchsorted(raw_rows, one.rows), one.values) for name, one in kept.items()}
-        steps, wall_times = self._steps(columns, len(raw_rows)), self._wall_times(new, columns, raw_rows)
-        if steps is None or wall_times is None or not self._has_same_axis(columns, len(raw_rows)):
+        count = len(raw_rows)
+        lengths = {name: n + len(columns[name][0]) if name in columns else n for name, n in self._lengths.items()}
+        wall_times = self._wall_times(new, columns, raw_rows)
+        found = self._steps.of(columns, count, lengths, self._row_count)
+        if found is None or wall_times is None or self._row_count + count > self._max_rows:
             return None
         for group in self._groups:
             at = columns.get(group.tags[0], (None,))[0]
@@ -154,41 +149,10 @@ class Continuation:
                 other = columns.get(tag, (None,))[0]
                 if (at is None) != (other is None) or not np.array_equal(at, other):  # type: ignore[arg-type]
                     return None
-        counted = columns[self._counter][0] if self._counter in columns else np.zeros(0, np.int64)
-        places = self._row_count + counted
-        adjacent = self._adjacent + int((np.diff(places, prepend=self._last_counted) == 1).sum())
-        last_counted = int(places[-1]) if len(places) else self._last_counted
-        # With fewer, a count may belong to the rows before it.
-        if self._counter is not None and 2 * adjacent <= self._lengths[self._counter] + len(counted) + 1:
-            return None
-        return _NewRows(columns, steps, wall_times, last_counted, adjacent)
-
-    def _steps(self, columns: Mapping[str, _Cells], row_count: int) -> NDArray[np.int64] | None:
-        """The steps of new rows; None if they fall or are not whole numbers."""
-        if self._counter is None:
-            return np.arange(self._row_count, self._row_count + row_count, dtype=np.int64)
-        steps = np.full(row_count, self._last_step, np.int64)
-        if self._counter not in columns:
-            return steps
-        at, counts = columns[self._counter]
-        if not _is_whole(counts, self._max_step):
-            return None
-        steps[at] = counts.astype(np.int64)
-        if counts[0] < self._last_step or (np.diff(counts) < 0).any():
-            return None
-        return np.maximum.accumulate(steps)
-
-    def _has_same_axis(self, columns: Mapping[str, _Cells], row_count: int) -> bool:
-        """Whether the column of the steps is still the best one."""
-        row_count += self._row_count
-        if row_count > self._max_rows:
-            return False
-        lengths = {name: n + len(columns[name][0]) if name in columns else n for name, n in self._lengths.items()}
-        best = step_candidates(lengths, row_count)
-        return best[0] == self._counter if best else self._counter is None or self._counter in epoch_columns([*lengths])
+        return _NewRows(columns, found[0], wall_times, found[1])
 
     def _wall_times(
-        self, new: Mapping[str, Column], columns: Mapping[str, _Cells], raw_rows: NDArray[np.int64]
+        self, new: Mapping[str, Column], columns: Mapping[str, Cells], raw_rows: NDArray[np.int64]
     ) -> NDArray[np.float64] | None:
         wall_times = np.full(len(raw_rows), np.nan)
         if self._time_name is not None:
@@ -233,18 +197,14 @@ class Continuation:
         return RunData(series, config=dict(config), notes=notes, axis=self._axis, span=span)
 
 
-_Cells = tuple["NDArray[np.int64]", "NDArray[np.float64]"]
-
-
 @dataclass(frozen=True, slots=True)
 class _NewRows:
     """Rows that continue a table."""
 
-    columns: dict[str, _Cells]  # the places among the new rows, and the numbers
+    columns: dict[str, Cells]  # the places among the new rows, and the numbers
     steps: NDArray[np.int64]
     wall_times: NDArray[np.float64]
-    last_counted: int  # the row of the last count, of the whole table
-    adjacent: int  # counts in the row after another, of the whole table
+    after: AddedSteps  # what gives the rows after them their steps
 
     def span_with(self, span: tuple[float, float]) -> tuple[float, float]:
         """The first and the last wall time, of what was before and of these rows."""
@@ -264,23 +224,3 @@ def _group(tags: list[str], series: Mapping[str, Series]) -> _Group:
         GrowingArray(one.orphaned),
         [GrowingArray(series[tag].values) for tag in tags],
     )
-
-
-def _is_plain(table: Searched) -> bool:
-    """Whether the steps are those of one column, or the numbers of the rows, and never fall."""
-    axis = table.axis
-    names = [name for name in table.columns if name not in (TIME, UTC)]
-    lengths = {name: len(table.columns[name].rows) for name in names}
-    candidates = step_candidates(lengths, table.row_count)
-    if (np.diff(axis.steps) < 0).any() or (axis.note and axis.kind != "row"):
-        return False
-    if axis.kind == "step":
-        return candidates[:1] == [axis.columns[0]] and _is_whole(table.columns[axis.columns[0]].values, _MAX_STEP)
-    if axis.kind == "epoch":
-        is_best = epoch_columns(names)[:1] == [axis.columns[0]] and not candidates
-        return is_best and axis.steps_per_epoch == 1 and _is_whole(table.columns[axis.columns[0]].values, _MAX_EPOCH)
-    return axis.kind == "row" and not axis.columns and not any(map(is_counter, names)) and not step_columns(names)
-
-
-def _is_whole(values: NDArray[np.float64], limit: float) -> bool:
-    return bool((np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < limit)).all())

@@ -29,8 +29,10 @@ _UNIT = re.compile(
     r"^ (?:secs?|seconds|s|ms|us|mins?|minutes|h|hours|days|it|its|images|imgs?|samples|tokens|steps|[kKMGT]i?B)"
     r"(?:/(?:s|sec|it|iter|step|batch))?(?=[,;]? +[A-Za-z])"
 )
-# 1.5 hours = 90
-_RESULT_IN_UNITS = re.compile(r"^\s?(?:hours?|minutes?|seconds?|days?|years?|k?m|miles?|meters?|k?g|dollars?)\s*=\s*$")
+# 1.5 hours = 90, 160 miles at 40
+_RESULT_IN_UNITS = re.compile(
+    r"^\s?(?:hours?|minutes?|seconds?|days?|years?|k?m|miles?|meters?|k?g|dollars?)\s*(?:=|\bat|\bin|\bto)\s*$"
+)
 # A name right before a number, with what joins them: `loss: `, `loss=`, `Loss `, `"loss": `, `mean loss is `.
 _NAMED = re.compile(
     r"""(?P<name>[^\W\d](?:[\w./@%()\-]|'s(?=[ ])|\[\w+\])*
