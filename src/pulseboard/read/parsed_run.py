@@ -151,7 +151,8 @@ class ParsedRun(Run):
     @property
     def last_step(self) -> Step | None:
         """The greatest step; None if there are no points."""
-        return max((int(series.steps.max()) for series in self._series.values() if len(series)), default=None)
+        arrays = {id(series.steps): series.steps for series in self._series.values()}  # most series share theirs
+        return max((int(steps.max()) for steps in arrays.values() if len(steps)), default=None)
 
     def restarts(self) -> list[Restart]:
         """Where the training was resumed from an earlier step."""
