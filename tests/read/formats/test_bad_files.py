@@ -83,6 +83,7 @@ def test_a_line_that_would_take_too_much_memory_is_left_out_and_the_others_are_r
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     run = only_run(path)
     assert points(run, "loss") == [(0, 2.5), (1, 2.5), (2, 1.5)]
+    assert any("Left out 1 line" in note.what for note in run.notes())
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kB; the line alone has 30 000
 
 

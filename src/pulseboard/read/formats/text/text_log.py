@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pulseboard.core.note import Note
+from pulseboard.core.plural import plural
 from pulseboard.read.appending.growing_runs import Found, GrowingRuns
 from pulseboard.read.appending.text_rules import TextRules
 from pulseboard.read.axis.build import Column
@@ -27,7 +28,7 @@ from pulseboard.read.parsing.key_values import key_values
 from pulseboard.read.parsing.line_file import LineFile, threads_for
 from pulseboard.read.parsing.line_table import LineTable
 from pulseboard.read.parsing.table_runs import searched
-from pulseboard.read.parsing.text import encoding_of
+from pulseboard.read.parsing.text import MAX_LINE_CHARS, encoding_of
 from pulseboard.read.parsing.text_table import looks_like_training, metrics_and_counts
 
 _HOW = "Read as text: numbers are named by the words before them."
@@ -67,6 +68,9 @@ class TextLog:
         if self._file.has_unfinished_line:
             unfinished = self._file.rest.rstrip(_NUMBER_BYTES)
             what = "The last line has no line break: a number at its end was left out."
+            notes.append(Note("info", what, self.path))
+        if skipped := self._file.skipped_lines:
+            what = f"Left out {plural(skipped, 'line')} of more than {MAX_LINE_CHARS >> 20} MB."
             notes.append(Note("info", what, self.path))
         yield from self._runs.update(self._table.rows(unfinished), notes=notes)
 
