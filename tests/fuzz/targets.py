@@ -156,8 +156,10 @@ def _http_target(directory: Path, port: int) -> Target:
                 # A stream has no end: its first bytes are enough.
                 while len(answer) < 1 << 20 and (part := connection.recv(1 << 16)) and b"event-stream" not in answer:
                     answer += part
-            except ConnectionError:
-                pass  # refused: that is an answer too
+            except TimeoutError:
+                raise Broken("no response") from None
+            except OSError:
+                pass  # the server has closed the connection: that is an answer too
         for status in (b"HTTP/1.1 500", b"Internal Server Error"):
             if status in answer:
                 raise Broken(answer[:200].decode("latin-1"))
