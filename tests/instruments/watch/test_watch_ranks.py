@@ -51,6 +51,8 @@ def train(mode, directory):
         optimizer.step()
         plain_optimizer.step()
     watching.close()
+    if dist.get_rank():
+        run.finish()  # first: rank 0 needs what the others measured, and does not wait for long
     dist.barrier()
     run.finish()
 
@@ -104,3 +106,81 @@ def test_all_ranks_agree_on_the_norms_of_the_whole_model(trained, mode, processe
         if mode == "ddp":
             own = run.series("rank/param_checksum", rank=rank).values
             assert own.tolist() == run.series("rank/param_checksum").values.tolist()
+
+
+RANK_ZERO_ONLY = """
+import os, sys
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.fsdp import fully_shard
+import pulseboard as pb
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))
+fully_shard(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+run = pb.init(dir=sys.argv[1], run_id=sys.argv[2], telemetry_secs=0) if rank in map(int, sys.argv[3]) else None
+every = {"gradient_norm": 1, "gradient_flow": 1, "parameter_norm": 1, "update": 1, "sparsity": 1}
+watching = pb.watch(model, optimizer, every=every, histogram_interval=3) if run else None
+for step in range(6):
+    if run and rank == 1 and step == 3:
+        watching.close()  # one rank stops alone
+    optimizer.zero_grad(set_to_none=False)
+    model(torch.ones(4, 8)).square().mean().backward()
+    clipped = nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # a DTensor, equal on all ranks
+    partial = next(model.parameters()).grad.sum()  # each rank has a part: reading it would be a collective call
+    if run:
+        run.log({"loss": 1.0, "clipped": clipped, "partial": partial}, step=10 * step if rank == 0 else step)
+    optimizer.step()
+print("trained", rank, flush=True)
+if run and rank:
+    run.finish()
+dist.barrier()
+if run:
+    run.finish()
+dist.destroy_process_group()
+"""
+
+
+@pytest.fixture(scope="module")
+def partly_watched(tmp_path_factory):
+    """Sharded trainings in which not every rank watches: what rank 0 logged, and what all printed."""
+
+    @functools.cache
+    def train(ranks):
+        directory = tmp_path_factory.mktemp("partly")
+        script = directory / "train.py"
+        script.write_text(RANK_ZERO_ONLY)
+        launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+        command = [*launch, str(script), str(directory / "runs"), "r", ranks]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr[-3000:]
+        assert done.stdout.count("trained") == 2
+        return pb.read(directory / "runs")["r"], done.stderr
+
+    return train
+
+
+def test_a_sharded_model_that_only_rank_zero_watches_does_not_hang(partly_watched):
+    run, messages = partly_watched("0")
+    assert "train/gradient_flow/global_norm" not in run.tags("scalar")  # it would be that of a part of the model
+    assert messages.count("Rank 1 does not watch, and holds a part of the model") == 1
+    assert len(run.series("train/learning_rate/base_lr")) == 1
+    assert len(run.series("loss")) == 6
+
+
+def test_a_rank_that_stops_watching_alone_does_not_hang_the_others(partly_watched):
+    run, _ = partly_watched("01")
+    assert len(run.series("train/gradient_flow/global_norm")) == 3
+    assert len(run.series("loss")) == 6
+
+
+def test_a_number_whose_parts_are_on_other_ranks_is_refused_with_advice(partly_watched):
+    run, messages = partly_watched("0")
+    assert len(run.series("clipped")) == 6
+    assert "partial" not in run.tags("scalar")
+    assert messages.count("'partial' was not logged at step 0: other ranks hold parts of this tensor") == 1
+    assert "tensor.full_tensor()" in messages

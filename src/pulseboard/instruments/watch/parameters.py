@@ -1,4 +1,4 @@
-"""Parameters of a model by name, and sums over all of them, including those that other ranks hold.
+"""Parameters of a model by name, and sums over those that this rank holds.
 
 Everything is batched with torch's foreach kernels and stays on the tensors' device.
 """
@@ -10,18 +10,23 @@ from collections.abc import Callable
 from typing import Any
 
 from pulseboard.instruments.watch.module_tree import unwrapped_name
-from pulseboard.instruments.watch.shards import Shards
+from pulseboard.instruments.watch.shards import Shards, local
 
 NamedParameter = tuple[str, Any]
 
 
 class Parameters:
-    """The parameters of one model. Norms and sums are those of the whole model, also if it is sharded."""
+    """The parameters of one model. Sums are this rank's shares of those of the whole model."""
 
     def __init__(self, torch: Any, model: Any) -> None:
         self._torch = torch
         self.all: list[NamedParameter] = [(unwrapped_name(name), p) for name, p in model.named_parameters()]
-        self.shards = Shards(torch, [p for _, p in self.all])
+        self.shards = Shards(p for _, p in self.all)
+
+    @property
+    def lazy(self) -> bool:
+        """Whether some parameters have no shape yet: those of lazy modules, before their first batch."""
+        return any(self._torch.nn.parameter.is_lazy(p) for _, p in self.all)
 
     def trained(self) -> list[NamedParameter]:
         """The parameters that require gradients."""
@@ -45,19 +50,24 @@ class Parameters:
             sums = list(torch._foreach_div(sums, [float(self.shards.copies(p)) for _, p in parameters]))
         return sums
 
-    def norm(self, parameters: list[NamedParameter], tensors: list[Any]) -> Any:
-        """The L2 norm of all tensors together."""
-        return self.shards.sum(self._torch.stack(self.sums(parameters, tensors, power=2)).sum()).sqrt()
+    def square_sum(self, parameters: list[NamedParameter], tensors: list[Any]) -> Any:
+        """The sum of squares of all tensors together."""
+        return self._torch.stack(self.sums(parameters, tensors, power=2)).sum()
 
     def sums_by(
         self, group_of: Callable[[str], str], parameters: list[NamedParameter], sums: list[Any]
     ) -> dict[str, Any]:
-        """The sum of each group over the whole model, by the group's name."""
+        """The sum of each group, by the group's name."""
         groups: dict[str, list[Any]] = {}
         for (name, _), value in zip(parameters, sums, strict=True):
             groups.setdefault(group_of(name), []).append(value)
-        totals = self._torch.stack([self._torch.stack(values).sum() for values in groups.values()])
-        return dict(zip(groups, self.shards.sum(totals).unbind(), strict=True))
+        return {group: self._torch.stack(values).sum() for group, values in groups.items()}
+
+
+def gradient_values(parameter: Any) -> Any:
+    """The gradient that this rank holds. Of a sparse one, the values that are stored; all others are 0."""
+    gradient = local(parameter.grad)
+    return gradient.coalesce().values() if gradient.is_sparse else gradient
 
 
 def part_of(parameter: str) -> str:

@@ -1,4 +1,4 @@
-"""Shards: sums and maxima over a whole model when each rank holds a part of it (the DTensors of FSDP2)."""
+"""Shards: which ranks hold the parts of a model (the DTensors of FSDP2), and how often a sum counts each parameter."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from typing import Any
 
 
 class Shards:
-    """How a model's parameters are spread over ranks. For an unsharded model, values are returned unchanged."""
+    """How a model's parameters are spread over ranks. Reads the layout only; never communicates."""
 
-    def __init__(self, torch: Any, parameters: Iterable[Any]) -> None:
-        self._torch = torch
+    def __init__(self, parameters: Iterable[Any]) -> None:
         sharded = [p for p in parameters if hasattr(p, "to_local")]
         self.sharded = bool(sharded)
-        self._groups: list[Any] = []
         self._ranks = 1  # that a sum adds up
         if sharded:
-            mesh, dims = sharded[0].device_mesh, {d for p in sharded for d in _sharded_dims(p)}
-            self._groups = [mesh.get_group(d) for d in sorted(dims)]
-            self._ranks = math.prod(mesh.size(d) for d in dims)
+            self._mesh, self._dims = sharded[0].device_mesh, {d for p in sharded for d in _sharded_dims(p)}
+            self._ranks = math.prod(self._mesh.size(d) for d in self._dims)
 
     def copies(self, parameter: Any) -> int:
         """How many times a sum over the ranks counts this parameter."""
@@ -28,17 +25,11 @@ class Shards:
         shards: int = math.prod(parameter.device_mesh.size(d) for d in _sharded_dims(parameter))
         return self._ranks // shards
 
-    def sum(self, values: Any) -> Any:
-        """The values of all ranks added up, in place."""
-        for group in self._groups:
-            self._torch.distributed.all_reduce(values, group=group)
-        return values
-
-    def max(self, values: Any) -> Any:
-        """The maximum over all ranks, in place."""
-        for group in self._groups:
-            self._torch.distributed.all_reduce(values, op=self._torch.distributed.ReduceOp.MAX, group=group)
-        return values
+    def ranks(self) -> list[int]:
+        """The ranks that hold the parts of one copy of the model, this one among them."""
+        mesh, place = self._mesh, self._mesh.get_coordinate()
+        parts = mesh.mesh[tuple(slice(None) if d in self._dims else place[d] for d in range(mesh.ndim))]
+        return [int(rank) for rank in parts.flatten()]
 
 
 def local(tensor: Any) -> Any:

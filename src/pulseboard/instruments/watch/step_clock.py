@@ -20,6 +20,7 @@ class StepClock:
         self.step_secs = 0.0  # of the newest step; 0 until there were two
         self.forward_secs = 0.0
         self.data_secs = 0.0
+        self.forward_seen = False  # in training mode, ever
         self._step_ended_at: float | None = None
         self._forward_began_at = self._forward_ended_at = self._optimizer_began_at = 0.0
         self._first_pass = True  # the next forward pass is the first of its step
@@ -33,6 +34,7 @@ class StepClock:
     def forward_begins(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A forward pass begins; the first tensor of its arguments gives the number of samples."""
         now = self._clock()
+        self.forward_seen = True
         if self._interrupted and self._step_ended_at is not None:
             self._step_ended_at = now
         self._interrupted = False
@@ -85,19 +87,22 @@ class StepClock:
         self._first_pass = True
 
     def averages(self) -> dict[str, float]:
-        """Averages by tag since the last call. Empty until the second step is over."""
+        """Averages by tag since the last call. Empty until the second step is over.
+
+        Without forward passes (a compiled model's are not seen) there are only the times of whole steps.
+        """
         if not self._steps:
             return {}
         to_ms = 1000 / self._steps
-        found = {
-            "forward_time_ms": self._forward_secs * to_ms,
-            "backward_time_ms": self._backward_secs * to_ms,
-            "total_time_ms": (self._forward_secs + self._backward_secs) * to_ms,
-            "optimizer_time_ms": self._optimizer_secs * to_ms,
-            "data_time_ms": self._data_secs * to_ms,
-            "step_time_ms": self._total_secs * to_ms,
-            "samples_per_second": self._samples / self._total_secs,
-        }
+        found = {"optimizer_time_ms": self._optimizer_secs * to_ms, "step_time_ms": self._total_secs * to_ms}
+        if self.forward_seen:
+            found |= {
+                "forward_time_ms": self._forward_secs * to_ms,
+                "backward_time_ms": self._backward_secs * to_ms,
+                "total_time_ms": (self._forward_secs + self._backward_secs) * to_ms,
+                "data_time_ms": self._data_secs * to_ms,
+                "samples_per_second": self._samples / self._total_secs,
+            }
         if self._backward_secs:
             found["forward_backward_ratio"] = self._forward_secs / self._backward_secs
         if self._tokens:

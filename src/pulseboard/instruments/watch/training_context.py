@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 
@@ -11,14 +12,17 @@ def training_context(
     """Plain values for the run's configuration. Unknown ones are left out."""
     parameters = list(model.parameters())
     context: dict[str, Any] = {
-        "parameters": sum(p.numel() for p in parameters),
-        "trained_parameters": sum(p.numel() for p in parameters if p.requires_grad),
         "world_size": world_size,
         "amp": bool(scaler is not None and scaler.is_enabled()),
     }
+    with contextlib.suppress(RuntimeError, ValueError):  # lazy modules have no size before their first batch
+        context |= {
+            "parameters": sum(p.numel() for p in parameters),
+            "trained_parameters": sum(p.numel() for p in parameters if p.requires_grad),
+        }
     if clip_norm is not None:
         context["clip_norm"] = float(clip_norm)
-    if optimizer is not None:
+    if optimizer is not None and optimizer.param_groups:
         context["optimizer"] = type(optimizer).__name__
         groups = optimizer.param_groups
         context["param_groups"] = len(groups)

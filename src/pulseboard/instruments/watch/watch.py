@@ -9,13 +9,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pulseboard.instruments.watch.histograms import HISTOGRAM_TAGS, Histograms
+from pulseboard.instruments.watch.hooks import CompiledCall, Hook, with_closure
 from pulseboard.instruments.watch.measurement import Measurement, all_measurements
 from pulseboard.instruments.watch.module_tree import module_tree
+from pulseboard.instruments.watch.networks import networks_of
 from pulseboard.instruments.watch.parameters import Parameters
 from pulseboard.instruments.watch.schedule import Schedule, parse_overhead
+from pulseboard.instruments.watch.shard_exchange import ShardExchange
 from pulseboard.instruments.watch.step_clock import StepClock
 from pulseboard.instruments.watch.training import Training
 from pulseboard.instruments.watch.training_context import autocast_dtype, training_context
+from pulseboard.instruments.watch.wrappers import unwrapped_optimizer
 from pulseboard.record.active_run import ActiveRun
 from pulseboard.record.messages import warn_once
 from pulseboard.record.run import current_run
@@ -42,8 +46,11 @@ def watch(
     dead_units: bool = False,
     every: int | dict[str, int] | None = None,
     start_step: int = 0,
+    prefix: str | None = None,
 ) -> Watch:
     """Measure `model` while `optimizer` trains it, and log to a run. `close` removes the hooks.
+
+    Both may be wrapped by accelerate, Lightning, DDP or torch.compile. Watching a model again ends the earlier watch.
 
     run                 the run to log to; the one started last if None
     scaler              the GradScaler of mixed precision, for `amp/…`
@@ -54,6 +61,8 @@ def watch(
     dead_units          count dead units of activation modules
     every               overrides cadences: a number of steps for all measurements, or by name; 0: never
     start_step          the first step, for a loop that resumes and logs nothing itself
+    prefix              before every tag, as in `generator/train/…`. Without it, the networks of a run that watches
+                        several are named after their classes
     """
     run = run or current_run()
     if run is None:
@@ -67,7 +76,7 @@ def watch(
         raise ValueError(f"histogram_tags must be two tags with {{name}} in each, such as {HISTOGRAM_TAGS!r}.")
     return Watch(
         model,
-        optimizer,
+        None if optimizer is None else unwrapped_optimizer(optimizer),
         run=run,
         scaler=scaler,
         clip_norm=clip_norm,
@@ -77,6 +86,7 @@ def watch(
         dead_units=dead_units,
         cadences=cadences,
         start_step=start_step,
+        prefix=prefix,
     )
 
 
@@ -97,12 +107,18 @@ class Watch:
         dead_units: bool,
         cadences: dict[str, int],
         start_step: int,
+        prefix: str | None,
     ) -> None:
         import torch
 
+        self._networks = networks_of(run)
+        if (earlier := self._networks.of_model(model)) is not None:
+            earlier.close()
+            start_step = max(start_step, earlier.next_step)
         parameters = Parameters(torch, model)
+        exchange = _exchange(torch, run, parameters) if parameters.shards.sharded else None
         # The ranks of a sharded model add up their shares, so all of them must measure at the same steps.
-        self.schedule = Schedule(budget=None if parameters.shards.sharded else budget, early_steps=EARLY_STEPS)
+        self.schedule = Schedule(budget=None if exchange else budget, early_steps=EARLY_STEPS)
         self._run, self._clock = run, StepClock()
         self._training = Training(
             torch=torch,
@@ -116,7 +132,10 @@ class Watch:
             counters=_counters_or_none(),
             watches_dead_units=dead_units,
             next_step=start_step,
+            exchange=exchange,
+            close=self.close,
         )
+        self._networks.add(self._training, prefix)
         self._measurements: list[Measurement] = []
         for id, cls in all_measurements().items():
             early_every = EARLY_EVERY if id not in cadences else None
@@ -132,12 +151,24 @@ class Watch:
         self._values: dict[str, Any] = {}  # measured in this step, not logged yet
         self._autocast_dtype: str | None = None
         self._handles: list[Any] = []
-        self._context = training_context(
-            model, optimizer, scaler=scaler, clip_norm=clip_norm, world_size=run.rank.world_size
-        )
-        run.update_config(watch=self._context)
-        run.save_modules(lambda: module_tree(model))
+        self._clip_norm = clip_norm
+        self._forward_passes = 0
+        self._describe()
         self._install_hooks()
+
+    def _describe(self) -> None:
+        """Record the setup and the modules. The sizes of lazy modules are known only after the first step."""
+        training, run = self._training, self._run
+        training.context |= training_context(
+            training.model,
+            training.optimizer,
+            scaler=training.scaler,
+            clip_norm=self._clip_norm,
+            world_size=run.rank.world_size,
+        )
+        run.update_config(watch=self._networks.config())
+        if not training.parameters.lazy:
+            run.save_modules(lambda: module_tree(training.model))
 
     def _overriding(self, method: str) -> list[Measurement]:
         """The measurements that define `method`; the others need no call at each step."""
@@ -154,7 +185,7 @@ class Watch:
                 f"{instrument!r} is not declared as an instrument. Decorate it with pulseboard.instruments.instrument."
             )
         variant = ", ".join(f"{key}={kwargs[key]}" for key in ("level", "name", "prefix") if key in kwargs)
-        id, step = f"{declared.id} {variant}".strip(), self._training.step
+        id, step = f"{declared.id} {variant}".strip(), self._training.cadence_step
         if id not in self.schedule:
             self.schedule.add(id, every=declared.every)
         if not self.schedule.due(id, step):
@@ -168,6 +199,7 @@ class Watch:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+        self._networks.remove(self._training)
 
     def __enter__(self) -> Watch:
         return self
@@ -179,33 +211,36 @@ class Watch:
 
     def _install_hooks(self) -> None:
         model, optimizer = self._training.model, self._training.optimizer
-        self._add_hook(
-            lambda hook: model.register_forward_pre_hook(hook, with_kwargs=True),
-            self._forward_begins,
-        )
-        self._add_hook(model.register_forward_hook, self._forward_ended)
+        if getattr(model, "_compiled_call_impl", None) is not None:
+            before, after = self._hook(self._forward_begins), self._hook(self._forward_ended)
+            self._handles.append(CompiledCall(model, before=before, after=after))
+        else:
+            self._add_hook(
+                lambda hook: model.register_forward_pre_hook(hook, with_kwargs=True),
+                self._forward_begins,
+            )
+            self._add_hook(model.register_forward_hook, self._forward_ended)
         if optimizer is not None:
             self._add_hook(optimizer.register_step_pre_hook, self._step_begins)
             self._add_hook(optimizer.register_step_post_hook, self._step_ended)
         for each in self._measurements:
             each.install(self._add_hook)
 
-    def _add_hook(self, register: Callable[..., Any], hook: Callable[..., None]) -> None:
-        def never_raise(*args: Any, **kwargs: Any) -> None:
-            try:
-                hook(*args, **kwargs)
-            except Exception as error:
-                message = f"watch() stopped because a hook failed: {type(error).__name__}: {error}."
-                warn_once(f"watch {hook.__qualname__}", message)
-                self.close()
+    def _add_hook(self, register: Callable[..., Any], hook: Callable[..., Any]) -> None:
+        self._handles.append(register(self._hook(hook)))
 
-        # Outside the compiled graph: clocks and logging must not be traced.
-        self._handles.append(register(self._training.torch.compiler.disable(never_raise)))
+    def _hook(self, hook: Callable[..., Any]) -> Hook:
+        return Hook(self._training.torch, hook, on_error=lambda error: self._stop(error, hook.__qualname__))
+
+    def _stop(self, error: Exception, hook: str) -> None:
+        warn_once(f"watch {hook}", f"watch() stopped because a hook failed: {type(error).__name__}: {error}.")
+        self.close()
 
     def _forward_begins(self, model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not model.training:
             self._clock.evaluated()
             return
+        self._forward_passes += 1
         self._clock.forward_begins(args, kwargs)
         training = self._training
         if not training.steps_done and training.parameters.all:
@@ -217,8 +252,28 @@ class Watch:
         if model.training:
             self._clock.forward_ended()
 
-    def _step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        step = self._training.step
+    def _step_begins(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Measure the gradients: now, or if a closure computes them within the step, after its first call."""
+        with_measuring = with_closure(args, kwargs, self._measuring)
+        if with_measuring is None:
+            self._gradients_ready()
+        return with_measuring
+
+    def _measuring(self, closure: Callable[[], Any]) -> Callable[[], Any]:
+        measure: Callable[[], Any] | None = self._hook(self._gradients_ready)
+
+        def measured_closure() -> Any:
+            nonlocal measure
+            loss = closure()
+            if measure is not None:
+                measure()
+                measure = None
+            return loss
+
+        return measured_closure
+
+    def _gradients_ready(self) -> None:
+        step = self._training.cadence_step
         self._clock.backward_ended()
         for each in self._before_step:
             if self.schedule.due(each.id, step):
@@ -229,36 +284,53 @@ class Watch:
         self._clock.optimizer_begins()
 
     def _step_ended(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        step = self._training.step
+        training = self._training
+        step, cadence_step = training.step, training.cadence_step
         self._clock.step_ended()
         for each in self._after_step:
-            if self.schedule.due(each.id, step):
-                with self.schedule.running(each.id, step), self._training.torch.no_grad():
+            if self.schedule.due(each.id, cadence_step):
+                with self.schedule.running(each.id, cadence_step), training.torch.no_grad():
                     values = each.after_step()
                     if each.per_rank:
-                        self._run.log_measurements(values, step, per_rank=True)
+                        training.log(values, step, per_rank=True)
                     else:
                         self._values.update(values)
         if self._values:
             values, self._values = self._values, {}
-            self._run.log_measurements(values, step)
-        if not self._training.steps_done:
-            self._record_precision()
+            training.log(values, step)
+        if not training.steps_done:
+            training.optimizer = optimizer
+            self._first_step_ended()
         for each in self._at_step_end:
             each.step_ended()
-        self._training.next_step = step + 1
-        self._training.steps_done += 1
+        training.next_step = step + 1
+        training.steps_done += 1
         self.schedule.step_ended()
 
-    def _record_precision(self) -> None:
-        """Add the precision to the run's configuration. What autocast does is known only after the first step."""
-        parameters = self._training.parameters.all
+    def _first_step_ended(self) -> None:
+        """Add the precision to the run's configuration: what autocast does is known only now."""
+        parameters, context = self._training.parameters.all, self._training.context
         dtype = str(parameters[0][1].dtype).removeprefix("torch.") if parameters else "float32"
-        self._context |= {
-            "amp": self._context["amp"] or self._autocast_dtype is not None,
+        context |= {
+            "amp": context["amp"] or self._autocast_dtype is not None,
             "precision": self._autocast_dtype or dtype,
         }
-        self._run.update_config(watch=self._context)
+        if "parameters" in context and "optimizer" in context:
+            self._run.update_config(watch=self._networks.config())
+        else:
+            self._describe()
+        if not self._forward_passes:
+            warn_once(
+                "watch forward",
+                f"watch() sees no forward pass of {type(self._training.model).__name__}: its time, throughput and dead "
+                "units are not logged. If it is compiled, pass what torch.compile returned to watch(); "
+                "otherwise watch the module that the loop calls.",
+            )
+
+
+def _exchange(torch: Any, run: ActiveRun, parameters: Parameters) -> ShardExchange:
+    layout = repr([(name, tuple(p.shape)) for name, p in parameters.all])
+    return ShardExchange(torch, run, ranks=parameters.shards.ranks(), layout=layout)
 
 
 def _counters_or_none() -> Any:

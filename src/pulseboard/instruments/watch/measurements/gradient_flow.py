@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pulseboard.core.metric import Metric
 from pulseboard.instruments.watch.measurement import Measurement, measurement
-from pulseboard.instruments.watch.parameters import layer_of, part_of
-from pulseboard.instruments.watch.shards import local
+from pulseboard.instruments.watch.parameters import gradient_values, layer_of, part_of
 
 
 @measurement(
@@ -36,20 +36,29 @@ class GradientFlow(Measurement):
         found = parameters.with_gradients()
         if not found:
             return values
-        gradients = [local(p.grad) for _, p in found]
+        gradients = [gradient_values(p) for _, p in found]
         squares = parameters.sums_by(layer_of, found, parameters.sums(found, gradients, power=2))
-        for layer, square in squares.items():
-            values[f"train/gradient_flow/{layer}_norm"] = square.sqrt()
+        totals = parameters.sums_by(part_of, found, parameters.sums(found, gradients, power=1))
         parts: dict[str, list[int]] = {}
         for i, (name, _) in enumerate(found):
             parts.setdefault(part_of(name), []).append(i)
-        for part, total in parameters.sums_by(part_of, found, parameters.sums(found, gradients, power=1)).items():
-            count = sum(found[i][1].numel() for i in parts[part])
-            values[f"train/gradient_flow/{part}_mean"] = total / max(1, count)
         # An empty shard has no largest value; 0 leaves that of the other ranks unchanged.
         not_empty = [g if g.numel() else g.new_zeros(1) for g in gradients]
         largest = parameters.on_one_device(torch._foreach_norm(not_empty, float("inf")))
-        by_part = [torch.stack([largest[i] for i in members]).max() for members in parts.values()]
-        for part, value in zip(parts, parameters.shards.max(torch.stack(by_part)).unbind(), strict=True):
-            values[f"train/gradient_flow/{part}_max"] = value
-        return values
+        counts = {part: max(1, sum(found[i][1].numel() for i in members)) for part, members in parts.items()}
+
+        def finish(sums: Sequence[Any], maxima: Sequence[Any]) -> dict[str, Any]:
+            for layer, square in zip(squares, sums, strict=False):
+                values[f"train/gradient_flow/{layer}_norm"] = square.sqrt()
+            for part, total in zip(totals, sums[len(squares) :], strict=True):
+                values[f"train/gradient_flow/{part}_mean"] = total / counts[part]
+            for part, value in zip(parts, maxima, strict=True):
+                values[f"train/gradient_flow/{part}_max"] = value
+            return values
+
+        return self.training.of_whole_model(
+            self.id,
+            finish,
+            sums=[*squares.values(), *totals.values()],
+            maxima=[torch.stack([largest[i] for i in members]).max() for members in parts.values()],
+        )

@@ -6,7 +6,7 @@ from typing import Any
 
 from pulseboard.core.metric import Metric
 from pulseboard.instruments.watch.measurement import Measurement, measurement
-from pulseboard.instruments.watch.shards import local
+from pulseboard.instruments.watch.parameters import gradient_values
 
 
 @measurement(
@@ -27,4 +27,8 @@ class GradientNorm(Measurement):
         found = parameters.with_gradients()
         if not found:
             return {}
-        return {"train/gradient_flow/global_norm": parameters.norm(found, [local(p.grad) for _, p in found])}
+        return self.training.of_whole_model(
+            self.id,
+            lambda sums, _: {"train/gradient_flow/global_norm": sums[0].sqrt()},
+            sums=[parameters.square_sum(found, [gradient_values(p) for _, p in found])],
+        )

@@ -24,6 +24,8 @@ class ParameterNorm(Measurement):
         parameters = self.training.parameters
         if not parameters.all:
             return {}
-        return {
-            "train/total_param_norm": parameters.norm(parameters.all, [local(p.detach()) for _, p in parameters.all])
-        }
+        return self.training.of_whole_model(
+            self.id,
+            lambda sums, _: {"train/total_param_norm": sums[0].sqrt()},
+            sums=[parameters.square_sum(parameters.all, [local(p.detach()) for _, p in parameters.all])],
+        )

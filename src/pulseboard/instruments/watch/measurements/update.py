@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pulseboard.core.metric import Metric
@@ -47,13 +48,19 @@ class Update(Measurement):
         # In place on the copies, to avoid a second copy of the model.
         torch._foreach_sub_(before, self._tensors())
         changes = parameters.sums_by(part_of, trained, parameters.sums(trained, before, power=2))
-        change, size = (torch.stack(list(squares.values())).sum() for squares in (changes, sizes))
-        values = {"train/update_ratio": (change / size).sqrt()}
-        for part, square in changes.items():
-            values[f"train/update_ratio/{part}"] = (square / sizes[part]).sqrt()
-        moved = parameters.shards.sum(torch.stack(parameters.sums(trained, before, power=1)).sum())
-        values["train/learning_rate/avg_param_update"] = moved / max(1, sum(p.numel() for _, p in trained))
-        return values
+        moved = torch.stack(parameters.sums(trained, before, power=1)).sum()
+        count = max(1, sum(p.numel() for _, p in trained))
+
+        def finish(sums: Sequence[Any], _: Sequence[Any]) -> dict[str, Any]:
+            *pairs, total_moved = sums
+            change, size = (torch.stack(pairs[i::2]).sum() for i in (0, 1))
+            values = {"train/update_ratio": (change / size).sqrt()}
+            for i, part in enumerate(changes):
+                values[f"train/update_ratio/{part}"] = (pairs[2 * i] / pairs[2 * i + 1]).sqrt()
+            return {**values, "train/learning_rate/avg_param_update": total_moved / count}
+
+        pairs = [square for part in changes for square in (changes[part], sizes[part])]
+        return self.training.of_whole_model(self.id, finish, sums=[*pairs, moved])
 
     def _tensors(self) -> list[Any]:
         return [local(p.detach()) for _, p in self.training.parameters.trained()]
