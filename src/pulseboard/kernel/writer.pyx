@@ -22,13 +22,17 @@ cdef extern from "encode.h" nogil:
         size_t cap
     void pb_buffer_free(pb_buffer *)
     int pb_scalars_begin(pb_buffer *, int64_t step, double wall)
-    int pb_scalars_add(pb_buffer *, const char *tag, size_t tag_len, float value)
+    int pb_scalars_add(pb_buffer *, const char *tag, size_t tag_len, double value, int wide)
     int pb_scalars_end(pb_buffer *)
     int pb_bytes_add(pb_buffer *, const uint8_t *, size_t n)
     int pb_record_add(pb_buffer *, const uint8_t *payload, size_t n)
+    void pb_buffer_drop(pb_buffer *, size_t n)
     int pb_buffer_write(pb_buffer *, int fd, uint64_t *offset)
 
 pb_crc32c_init()
+
+cdef enum:
+    MAX_TAG_BYTES = 1 << 20
 
 
 def checksum(const uint8_t[::1] data not None) -> int:
@@ -63,9 +67,12 @@ cdef class EventWriter:
     cdef pb_buffer buffer
     cdef uint64_t _offset
     cdef int fd
+    cdef int wide
 
-    def __cinit__(self):
+    def __cinit__(self, *, bint wide=False):
+        """`wide` stores values that float32 cannot hold as doubles."""
         self.fd = -1
+        self.wide = wide
 
     def __dealloc__(self):
         pb_buffer_free(&self.buffer)
@@ -82,8 +89,9 @@ cdef class EventWriter:
     def scalars(self, dict values not None, int64_t step, double wall, convert) -> list:
         """Queue one Event with all scalars.
 
-        A value that is neither float nor int goes through `convert(value)`, which returns a float, or None to leave it
-        out. Returns what was left out as (tag, value), or None.
+        A value that is neither float nor int, or an int that is too large, goes through `convert(value)`, which returns
+        a float, or None to leave it out. A tag that cannot be encoded is left out too. Returns what was left out as
+        (tag, value), or None. If `convert` raises, nothing is queued.
         """
         cdef double number
         cdef Py_ssize_t tag_len
@@ -98,19 +106,25 @@ cdef class EventWriter:
                 raise MemoryError
             for name, value in values.items():
                 if PyFloat_CheckExact(value):
-                    number = PyFloat_AS_DOUBLE(value)
+                    converted = value
                 elif PyLong_CheckExact(value):
-                    number = PyLong_AsDouble(value)
+                    try:
+                        converted = float(value)
+                    except OverflowError:
+                        converted = convert(value)
                 else:
                     converted = convert(value)
-                    if converted is None:
-                        if left_out is None:
-                            left_out = []
-                        left_out.append((name, value))
-                        continue
-                    number = converted
-                tag = PyUnicode_AsUTF8AndSize(name, &tag_len)
-                if not pb_scalars_add(&event, tag, tag_len, <float>number):
+                try:
+                    number = converted  # None raises a TypeError here
+                    tag = PyUnicode_AsUTF8AndSize(name, &tag_len)
+                    if tag_len > MAX_TAG_BYTES:
+                        raise ValueError
+                except (TypeError, ValueError):
+                    if left_out is None:
+                        left_out = []
+                    left_out.append((name, value))
+                    continue
+                if not pb_scalars_add(&event, tag, tag_len, number, self.wide):
                     raise MemoryError
                 added += 1
             if added:
@@ -136,10 +150,11 @@ cdef class EventWriter:
                 self.fd = -1
         return error
 
-    def take(self) -> bytes:
-        """Remove everything from the queue and return it."""
-        out = PyBytes_FromStringAndSize(<char *>self.buffer.bytes, self.buffer.n)
-        self.buffer.n = 0
+    def take(self, max_bytes=None) -> bytes:
+        """Remove everything from the queue, or its first `max_bytes`, and return it. It may end within a record."""
+        cdef size_t n = self.buffer.n if max_bytes is None else min(<size_t>max_bytes, self.buffer.n)
+        out = PyBytes_FromStringAndSize(<char *>self.buffer.bytes, n)
+        pb_buffer_drop(&self.buffer, n)
         return out
 
     @property

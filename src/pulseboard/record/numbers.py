@@ -2,26 +2,62 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any
 
 
 def to_number(value: Any) -> float | None:
-    """`value` as a float. None if it is not a number, or if it is still on a device."""
+    """`value` as a float. None if it is not a number, or if it is still on a device. Never raises."""
+    try:
+        return _to_number(value)
+    except Exception:  # a value's own code, such as its __float__, may raise anything
+        return None
+
+
+def _to_number(value: Any) -> float | None:
     if isinstance(value, int | float):  # bool, and subclasses such as NumPy's float64
         return float(value)
     kind = type(value).__module__.partition(".")[0]
     if kind == "torch":
-        return float(value.item()) if value.numel() == 1 and value.device.type == "cpu" else None
+        if value.numel() != 1 or value.device.type != "cpu" or _is_partial(value):
+            return None
+        return float(value.item())
     if kind in ("jax", "jaxlib"):
         return None  # reading it would wait until the value is computed
     if getattr(value, "size", 1) != 1 or isinstance(value, str | bytes):
         return None
+    return float(value.item() if hasattr(value, "item") else value)
+
+
+def _is_partial(tensor: Any) -> bool:
+    """Whether other ranks hold parts of this DTensor. Reading it is a collective call, which would wait for them."""
+    return hasattr(tensor, "placements") and not all(placement.is_replicate() for placement in tensor.placements)
+
+
+def why_not_a_number(value: Any) -> str:
+    """Why `to_number` returns None for a value that is not on a device, in words."""
+    kind = type(value).__name__
+    if hasattr(value, "placements"):
+        return "other ranks hold parts of this tensor. Log `tensor.full_tensor()`, computed on every rank"
+    if isinstance(value, int):
+        return "this whole number is too large for a float"
+    if getattr(value, "size", None) == 1 or (hasattr(value, "__float__") and not getattr(value, "shape", ())):
+        return f"a {kind} that is not a real number, or whose conversion to a float fails"
+    shape = f" of {tuple(value.shape)}" if hasattr(value, "shape") else ""
+    return f"a {kind}{shape} is not a single number. For many numbers, use run.histogram()"
+
+
+def checked_step(step: Any) -> int:
+    """A step as an int: from any whole number, NumPy's and torch's too. Raises ValueError."""
     try:
-        return float(value.item() if hasattr(value, "item") else value)
-    except (TypeError, ValueError):
-        return None
+        return operator.index(step)
+    except TypeError:
+        number = None if isinstance(step, str | bytes) else to_number(step)
+        if number is None or not number.is_integer():
+            raise ValueError(f"a step must be a whole number, not {step!r}") from None
+        return int(number)
 
 
 def read_from_devices(values: dict[str, Any]) -> tuple[dict[str, Callable[[], float]], list[str]]:
@@ -35,7 +71,7 @@ def read_from_devices(values: dict[str, Any]) -> tuple[dict[str, Callable[[], fl
     tensors: dict[str, Any] = {}
     for name, value in values.items():
         kind = type(value).__module__.partition(".")[0]
-        if kind == "torch" and value.numel() == 1:
+        if kind == "torch" and value.numel() == 1 and not value.is_complex() and not _is_partial(value):
             tensors[name] = value
         elif kind in ("jax", "jaxlib") and value.size == 1:
             pending[name] = value.item
@@ -54,10 +90,12 @@ def _start_copies(tensors: dict[str, Any]) -> dict[str, Callable[[], float]]:
     pending: dict[str, Callable[[], float]] = {}
     for device, names in names_by_device.items():
         with torch.no_grad():
-            # One copy for all of them, rounded to float32 as in the event file.
-            stacked = torch.stack([tensors[name].detach().reshape(()).to(torch.float32) for name in names])
+            # One copy for all of them. float32, unless one of them may hold more; Apple's GPUs have no float64.
+            wide = device.type != "mps" and any(tensors[name].dtype in (torch.float64, torch.int64) for name in names)
+            dtype = torch.float64 if wide else torch.float32
+            stacked = torch.stack([tensors[name].detach().reshape(()).to(dtype) for name in names])
             if device.type == "cuda":
-                host = torch.empty(len(names), dtype=torch.float32, pin_memory=True)
+                host = torch.empty(len(names), dtype=dtype, pin_memory=True)
                 host.copy_(stacked, non_blocking=True)
                 arrived = torch.cuda.Event()
                 arrived.record(torch.cuda.current_stream(device))

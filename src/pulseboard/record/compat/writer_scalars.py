@@ -37,12 +37,14 @@ class ScalarMethods(WriterFiles):
             value = encode_scalar_value(tag, value=single_number(scalar_value), form=form)
             writer.add_values(value, step=global_step, walltime=walltime)
             return
-        writer.file.scalars(
+        left_out = writer.file.scalars(
             {tag: scalar_value},
             0 if global_step is None else int(global_step),
             time.time() if walltime is None else walltime,
             single_number,
         )
+        if left_out:
+            raise TypeError(f"A tag must be text that UTF-8 can hold, of at most 1 MiB; not {str(tag)[:100]!r}.")
 
     def add_scalars(
         self,

@@ -3,6 +3,8 @@
 #include "encode.h"
 
 #include <errno.h>
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,9 +52,22 @@ int pb_scalars_begin(pb_buffer *b, int64_t step, double wall) {
     return 1;
 }
 
-int pb_scalars_add(pb_buffer *b, const char *tag, size_t tag_len, float value) {
-    size_t inner = 1 + varint_size(tag_len) + tag_len + 5;
-    if (tag_len > 1u << 20 || !reserve(b, 1 + 10 + inner)) return 0;
+/* Whether a value loses more than its last digits as float32: it is large, and not a float32, or it is too small. */
+static inline int needs_double(double value) {
+    double size = fabs(value);
+    if (size >= 16777216.0) return (double)(float)value != value && size <= DBL_MAX;
+    return size < FLT_MIN && size > 0;
+}
+
+/* Summary.Value.metadata (9), which names the plugin "scalars", and the start of its tensor (8): dtype double (1: 2) and
+ * one double_val (6), whose 8 bytes follow. */
+static const uint8_t DOUBLE_TENSOR[] = {0x4a, 11,  0x0a, 9,    0x0a, 7,    's', 'c',  'a', 'l',
+                                        'a',  'r', 's',  0x42, 12,   0x08, 2,   0x32, 8};
+
+int pb_scalars_add(pb_buffer *b, const char *tag, size_t tag_len, double value, int wide) {
+    wide = wide && needs_double(value);
+    size_t inner = 1 + varint_size(tag_len) + tag_len + (wide ? sizeof DOUBLE_TENSOR + 8 : 5);
+    if (!reserve(b, 1 + 10 + inner)) return 0;
     uint8_t *p = b->bytes + b->n;
     *p++ = 0x0a; /* value */
     p += put_varint(p, inner);
@@ -60,9 +75,17 @@ int pb_scalars_add(pb_buffer *b, const char *tag, size_t tag_len, float value) {
     p += put_varint(p, tag_len);
     memcpy(p, tag, tag_len);
     p += tag_len;
-    *p++ = 0x15; /* simple_value */
-    memcpy(p, &value, 4);
-    b->n = (size_t)(p + 4 - b->bytes);
+    if (wide) {
+        memcpy(p, DOUBLE_TENSOR, sizeof DOUBLE_TENSOR);
+        memcpy(p + sizeof DOUBLE_TENSOR, &value, 8);
+        p += sizeof DOUBLE_TENSOR + 8;
+    } else {
+        float narrow = (float)value;
+        *p++ = 0x15; /* simple_value */
+        memcpy(p, &narrow, 4);
+        p += 4;
+    }
+    b->n = (size_t)(p - b->bytes);
     return 1;
 }
 
@@ -111,6 +134,15 @@ int pb_record_add(pb_buffer *b, const uint8_t *payload, size_t n) {
     memcpy(b->bytes + b->n + FRAME_HEAD, payload, n);
     b->n += FRAME_HEAD + n;
     return close_frame(b);
+}
+
+void pb_buffer_drop(pb_buffer *b, size_t n) {
+    if (n >= b->n) {
+        pb_buffer_free(b); /* it may have grown large while the disk was full */
+        return;
+    }
+    memmove(b->bytes, b->bytes + n, b->n - n);
+    b->n -= n;
 }
 
 int pb_buffer_write(pb_buffer *b, int fd, uint64_t *offset) {
