@@ -44,3 +44,13 @@ def test_the_accelerator_returns_the_run(settings):
     accelerator.init_trackers("line")
     assert accelerator.get_tracker("pulseboard", unwrap=True).id == "mine"
     accelerator.end_training()
+
+
+def test_the_tracker_is_found_by_its_name(settings, tmp_path):
+    accelerator = accelerate.Accelerator(cpu=True, log_with="pulseboard")
+    accelerator.init_trackers("line", config={"lr": 0.1}, init_kwargs={"pulseboard": settings})
+    accelerator.log({"loss": 0.5}, step=3)
+    accelerator.end_training()
+    (run,) = pb.read(tmp_path / "runs").values()
+    assert run.series("loss").steps.tolist() == [3]
+    assert run.name.startswith("line/")  # the project

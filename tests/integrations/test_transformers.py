@@ -2,7 +2,7 @@
 
 import pytest
 import transformers
-from integrations.small_trainings import transformers_trainer
+from integrations.small_trainings import language_model, rows, transformers_trainer
 
 import pulseboard as pb
 from pulseboard.integrations.transformers import PulseboardCallback
@@ -95,3 +95,14 @@ def test_a_run_passed_by_the_user_stays_open(settings, recorded, run_json):
         run.log({"mine": 1.0}, step=3)
     assert steps(recorded()["train/loss"]) == [1, 2]
     assert recorded()["mine"] == [(3, 1.0)]
+
+
+def test_report_to_finds_the_callback_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = transformers.TrainingArguments(
+        output_dir="out", max_steps=2, logging_steps=1, use_cpu=True, report_to="pulseboard", disable_tqdm=True,
+        save_strategy="no",
+    )  # fmt: skip
+    transformers.Trainer(model=language_model(), args=arguments, train_dataset=rows()).train()
+    (run,) = pb.read(tmp_path / "runs").values()
+    assert run.series("train/loss").steps.tolist() == [1, 2]

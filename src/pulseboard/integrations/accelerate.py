@@ -1,4 +1,7 @@
-"""Hugging Face accelerate: `PulseboardTracker`, a tracker for `Accelerator(log_with=...)`."""
+"""Hugging Face accelerate: `PulseboardTracker`, a tracker for `Accelerator(log_with=...)`.
+
+Importing this file registers it: `Accelerator(log_with="pulseboard")` works from then on.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from pulseboard.integrations.managed_run import ManagedRun
 from pulseboard.record.active_run import ActiveRun
 
 try:
+    import accelerate.tracking
     from accelerate.tracking import GeneralTracker, on_main_process
 except ModuleNotFoundError as error:
     if error.name != "accelerate":
@@ -21,15 +25,16 @@ class PulseboardTracker(GeneralTracker):
     """Logs what is passed to `accelerator.log`, in the main process.
 
     Starts a run in `init_trackers`, with `settings` as arguments of `pulseboard.init`, and finishes it in
-    `end_training`. A run passed as `run` stays open.
+    `end_training`. If accelerate creates the tracker, it passes the project. A run passed as `run` stays open.
     """
 
     name = "pulseboard"
     requires_logging_directory = False
     main_process_only = True
 
-    def __init__(self, *, run: ActiveRun | None = None, **settings: Any) -> None:
-        self._managed_run = ManagedRun(run, settings)
+    def __init__(self, project_name: str | None = None, *, run: ActiveRun | None = None, **settings: Any) -> None:
+        project = {} if project_name is None else {"project": project_name}
+        self._managed_run = ManagedRun(run, {**project, **settings})
         super().__init__()
 
     @property
@@ -66,3 +71,8 @@ class PulseboardTracker(GeneralTracker):
     def finish(self) -> None:
         """The training is over."""
         self._managed_run.close()
+
+
+# Older versions only take a tracker object.
+if register := getattr(accelerate.tracking, "register_tracker_class", None):
+    register(PulseboardTracker)

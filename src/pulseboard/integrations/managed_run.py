@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from pulseboard.record.active_run import ActiveRun
-from pulseboard.record.run import init
+from pulseboard.record.run import init, reopen
 
 
 class ManagedRun:
@@ -62,9 +63,9 @@ class ManagedRun:
             self._run = None
 
     def _reopen(self, run: ActiveRun) -> ActiveRun:
-        # By id and not with `resume`, which means that a job died and orphans what it logged from this step on.
-        already_recorded = ("config", "tags", "notes", "resume")
-        settings = {key: value for key, value in self.settings.items() if key not in already_recorded}
+        # Not with `resume`, which means that a job died and orphans what it logged from this step on.
+        named = ("dir", "project", "name", "group", "job_type", "config", "tags", "notes", "resume", "mode")
+        settings = {key: value for key, value in self.settings.items() if key not in named}
         # Other ranks find the run as before, through rank 0.
-        location = {"dir": run.directory.parent, "run_id": run.id, "run_tag": ""} if run.rank.is_main else {}
-        return init(**{**settings, **location})
+        location = {"runs_dir": os.fspath(run.directory.parent)} if run.rank.is_main else {}
+        return reopen(run, **{**settings, **location})

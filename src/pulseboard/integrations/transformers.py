@@ -1,4 +1,7 @@
-"""Hugging Face transformers: `PulseboardCallback`, a callback for its Trainer."""
+"""Hugging Face transformers: `PulseboardCallback`, a callback for its Trainer.
+
+Importing this file registers it: `TrainingArguments(report_to="pulseboard")` works from then on.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from pulseboard.record.run_directory import NoRunToResume
 
 try:
     from transformers import TrainerCallback
+    from transformers.integrations import integration_utils
 except ModuleNotFoundError as error:
     if error.name != "transformers":
         raise
@@ -102,3 +106,7 @@ def _storable(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that fit into a checkpoint, which is JSON."""
     plain = {key: os.fspath(value) if isinstance(value, os.PathLike) else value for key, value in settings.items()}
     return {key: value for key, value in plain.items() if isinstance(value, str | int | float | bool)}
+
+
+# transformers has no function to register a callback; this table is where `report_to` looks.
+getattr(integration_utils, "INTEGRATION_TO_CALLBACK", {})["pulseboard"] = PulseboardCallback
