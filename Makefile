@@ -11,7 +11,7 @@ C      := $(filter %.c %.h,$(KERNEL)) $(wildcard tests/kernel/*.[ch] tests/kerne
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test check check-python check-prose check-c check-page golden format bench contract fuzz soak sbom audit \
-        native page types browser zoo screenshots clean
+        kills native page types browser zoo screenshots clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 20
@@ -115,6 +115,9 @@ audit: $(VENV)/.user  ## look for known vulnerabilities in the dependencies of t
 	cd web && npm audit --omit=dev
 
 # ---- Measure
+
+kills: $(VENV)/.user  ## count what 200 killed processes lose of each kind of record; docs/design/recording.md has the result
+	$(BIN)/python -m benchmarks.kills 200
 
 bench: $(VENV)/.dev page  ## measure reading, writing, watching, serving, the page, charts and diagnosis; writes docs/benchmarks.md
 	-$(PIP) 'trainscope>=1.8'

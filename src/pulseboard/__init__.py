@@ -41,24 +41,44 @@ if TYPE_CHECKING:
     from pulseboard.record.compat.summary_writer import SummaryWriter
     from pulseboard.record.compat.training_run_logger import TrainingRunLogger
     from pulseboard.record.console.console import LogVerbosity
-    from pulseboard.record.run import current_run, init
+    from pulseboard.record.media.values import (
+        Audio,
+        ConfusionMatrix,
+        Histogram,
+        Image,
+        PRCurve,
+        Table,
+        Text,
+        Video,
+    )
+    from pulseboard.record.run import current_run, finish, init, log
     from pulseboard.serve.background import BackgroundServer
 
 __version__ = "0.1.0"
 __all__ = [
+    "Audio",
+    "ConfusionMatrix",
+    "Histogram",
+    "Image",
     "Log",
     "LogVerbosity",
+    "PRCurve",
     "PulseboardError",
     "Run",
     "Runs",
     "Series",
     "SummaryWriter",
+    "Table",
+    "Text",
     "TrainingRunLogger",
+    "Video",
     "__version__",
     "current_run",
     "diagnose",
+    "finish",
     "guide",
     "init",
+    "log",
     "read",
     "serve",
     "watch",
@@ -76,9 +96,13 @@ _MODULES = {
     "SummaryWriter": "pulseboard.record.compat.summary_writer",
     "TrainingRunLogger": "pulseboard.record.compat.training_run_logger",
     "current_run": "pulseboard.record.run",
+    "finish": "pulseboard.record.run",
     "init": "pulseboard.record.run",
+    "log": "pulseboard.record.run",
     "watch": "pulseboard.instruments.watch.watch",
 }
+_MEDIA = "Audio ConfusionMatrix Histogram Image PRCurve Table Text Video"
+_MODULES |= dict.fromkeys(_MEDIA.split(), "pulseboard.record.media.values")
 
 Path = str | os.PathLike[str]
 

@@ -5,6 +5,7 @@ import time
 
 from record.recorded_runs import begin, points, read
 
+import pulseboard as pb
 from pulseboard.record.run_telemetry import RunTelemetry
 
 # ---------- sinks
@@ -73,6 +74,30 @@ def test_local_logs_can_be_turned_off(tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_the_calls_of_a_training_run_logger_reach_the_event_file_and_every_sink(tmp_path):
+    from pulseboard.record import sink as sinks
+
+    records = []
+
+    @sinks.sink(id="records")
+    class Records(sinks.Sink):
+        def record(self, record):
+            records.append(record)
+
+    with begin(tmp_path, report_to=["tensorboard", "records", "json"]) as run:
+        logger = pb.TrainingRunLogger(None, verbosity=pb.LogVerbosity.SILENT, run=run)
+        logger.log_moe_stats(3, 0.01, 0.001, 0.9, 1.1)
+        logger.log_step(3, 0.1, 16384, 156, 0.5, 2.25, 0.0002)
+        logger.log_allocator(3, {"weights": 1 << 30})
+        logger.close()
+    assert [record["log"] for record in records] == ["moe", "step", "allocator"]
+    written = json.loads((run.directory / "training.json").read_text())
+    assert [record["log"] for record in written] == ["moe", "step", "allocator"]
+    (event_file,) = (run.directory / "logs").rglob("*tfevents*")
+    in_event_file = next(iter(pb.read(event_file).values()))
+    assert any(points(in_event_file.series(tag)) == [(3, 2.25)] for tag in in_event_file.tags("scalar"))
+
+
 def test_an_unknown_sink_is_reported_and_does_not_stop_training(tmp_path, capsys):
     with begin(tmp_path, report_to=["tensorboard", "wandbb"], settings={"strict": False}) as run:
         run.log({"x": 1.0}, step=0)
@@ -83,7 +108,7 @@ def test_an_unknown_sink_is_reported_and_does_not_stop_training(tmp_path, capsys
 def test_the_heartbeat_is_updated(tmp_path, monkeypatch):
     from pulseboard.record import active_run
 
-    monkeypatch.setattr(active_run, "_HEARTBEAT_SECS", 0.0)
+    monkeypatch.setattr(active_run, "HEARTBEAT_SECS", 0.0)
     with begin(tmp_path) as run:
         first = json.loads((run.directory / "run.json").read_text())["heartbeat"]
         deadline = time.monotonic() + 120

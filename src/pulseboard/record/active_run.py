@@ -10,11 +10,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pulseboard.core.finding import Finding, Incident, Severity
 from pulseboard.core.plural import plural
 from pulseboard.record import lifecycle
+from pulseboard.record.active.diagnosis import LiveDiagnosis
+from pulseboard.record.active.metadata import RunMetadata, as_tags
+from pulseboard.record.active.run_config import RunConfig
+from pulseboard.record.active.summary import RunSummary
 from pulseboard.record.environment import describe_git, describe_process
 from pulseboard.record.event_log.event_file_writer import EventFileWriter
 from pulseboard.record.event_log.placeholders import (
@@ -24,29 +27,26 @@ from pulseboard.record.event_log.placeholders import (
     ForkedChild,
     NoEventFile,
 )
-from pulseboard.record.live_findings import LiveFindings, OnFinding
+from pulseboard.record.live_findings import LiveFindings
+from pulseboard.record.liveness import HEARTBEAT_SECS
 from pulseboard.record.media.media_calls import MediaCalls
 from pulseboard.record.messages import warn, warn_once
-from pulseboard.record.numbers import read_from_devices, to_number
-from pulseboard.record.rank import Rank, announce_run, current_rank
-from pulseboard.record.run_directory import new_run_directory, run_to_resume
+from pulseboard.record.numbers import checked_step, read_from_devices, to_number, why_not_a_number
+from pulseboard.record.rank import AnnouncedRun, Rank, announce_run, current_rank
+from pulseboard.record.run_directory import RunDirectory, open_run_directory
 from pulseboard.record.run_telemetry import RunTelemetry
 from pulseboard.record.settings import Settings
 from pulseboard.record.sink import RunInfo
 from pulseboard.record.sink_runner import SinkRunner
 from pulseboard.record.worker import Worker
 from pulseboard.rundir import layout
+from pulseboard.rundir.json_log_metrics import metrics_of
 from pulseboard.rundir.run_file import SCHEMA, RunFileWriter
 
-if TYPE_CHECKING:
-    from pulseboard.core.module_tree import ModuleTree
-
-_HEARTBEAT_SECS = 10.0
-_MAX_MODELS = 16  # whose modules are kept
 _init_counter = itertools.count()
 
 
-class ActiveRun(MediaCalls):
+class ActiveRun(MediaCalls, RunMetadata, LiveDiagnosis):
     """A run that is being recorded. Its methods are cheap, thread-safe, and raise nothing unless it is `strict`."""
 
     def __init__(
@@ -54,32 +54,44 @@ class ActiveRun(MediaCalls):
         settings: Settings,
         *,
         config: Mapping[str, Any] | None = None,
-        tags: Iterable[str] = (),
+        tags: str | Iterable[str] = (),
         notes: str = "",
         resume: str | None = None,
+        labels: Mapping[str, str | None] | None = None,
+        reopen: Path | None = None,
         rank: Rank | None = None,
     ) -> None:
-        super().__init__()
+        """Start a run, or continue one.
+
+        `labels` are further fields of run.json: project, name, group and job_type. `reopen` is the directory of a run
+        that was finished and goes on; unlike a run that is resumed, it has lost nothing.
+        """
+        MediaCalls.__init__(self)
+        RunMetadata.__init__(self)
         self.settings = settings
         self.rank = rank or current_rank()
         self.strict = settings.strict
-        self.finished = False
+        self.finished = False  # or being finished
+        self._closed = False  # takes no more records
         self._nth_init = next(_init_counter)
-        self._log_directory = Path(settings.runs_dir)
+        # Absolute: the training may change its working directory.
+        self._log_directory = Path(os.path.abspath(os.path.expanduser(settings.runs_dir)))
         self._step = 0
         self._finish_lock = threading.RLock()  # reentrant: a signal may finish the run while it is being finished
         self._sinks: list[SinkRunner] = []
+        self._last_jobs: list[Callable[[], None]] = []  # before the run is finished
         self._live_findings = LiveFindings()
         self._heartbeat_at = 0.0
-        self._modules: list[ModuleTree] = []
         self._run_file: RunFileWriter | None = None
         self._directory: Path | None = None
         self._worker = Worker(self._tick)
         self._telemetry: RunTelemetry | None = None
         self.events: EventTarget
         if self.rank.is_main:
-            self._start(config or {}, tags, notes, resume)
+            directory = RunDirectory(reopen, False) if reopen is not None else self._open_directory(resume)
+            self._start(directory, config or {}, as_tags(tags), notes, labels or {})
         else:
+            self._config = RunConfig(config or {}, self._config_changed)
             self.events = AwaitingRankZero(
                 self._log_directory,
                 self.rank.rank,
@@ -88,78 +100,20 @@ class ActiveRun(MediaCalls):
                 on_found=self._set_directory,
             )
         if settings.telemetry_secs and self.rank.local_rank == 0:
-            directory = str(self._directory or self._log_directory)
-            self._telemetry = RunTelemetry(self, directory=directory, interval_secs=settings.telemetry_secs)
+            path = str(self._directory or self._log_directory)
+            self._telemetry = RunTelemetry(self, directory=path, interval_secs=settings.telemetry_secs)
             self._telemetry.start()
         self._worker.start()
         lifecycle.register(self)
-
-    # ---- identity and metadata
-
-    @property
-    def directory(self) -> Path:
-        """The run's directory. Ranks other than 0 know it only after rank 0 has created it."""
-        if self._directory is None:
-            raise RuntimeError("The run's directory is not known on this rank yet: rank 0 has not created it.")
-        return self._directory
-
-    @property
-    def id(self) -> str:
-        """The run's id, which is the name of its directory."""
-        return self.directory.name
 
     @property
     def last_step(self) -> int:
         """The last step that was logged; -1 before the first."""
         return self._step - 1
 
-    @property
-    def config(self) -> dict[str, Any]:
-        """The run's configuration; `update_config` adds to it."""
-        config = self._run_file.fields.get("config") if self._run_file else None
-        return config if isinstance(config, dict) else {}
-
-    def update_config(self, **values: Any) -> None:
-        """Add values to the run's configuration."""
-        self._update_run_file(config={**self.config, **values})
-        self.send("config", values)
-
-    def save_modules(self, describe: Callable[[], ModuleTree]) -> None:
-        """Add the model that `describe` returns to the run's module_tree.json."""
-        if self._run_file is None:
-            return
-        try:
-            tree = describe()
-        except Exception as error:
-            self.handle_error(error, action="saving the model's modules")
-            return
-        if tree not in self._modules:  # the same model may be watched again, even in every epoch
-            self._modules = [*self._modules, tree][-_MAX_MODELS:]
-            self._worker.submit(lambda: self._write(self._write_modules, name=layout.MODULES_FILE))
-
-    def _write_modules(self) -> None:
-        # Imported here: only runs with a model need it.
-        from pulseboard.rundir.modules_file import write_modules
-
-        write_modules(self.directory, self._modules)
-
-    @property
-    def tags(self) -> list[str]:
-        """Words to find the run by."""
-        return list(self._run_file.fields.get("tags", [])) if self._run_file else []
-
-    @tags.setter
-    def tags(self, tags: Iterable[str]) -> None:
-        self._update_run_file(tags=list(tags))
-
-    @property
-    def notes(self) -> str:
-        """What the user wants to remember about the run."""
-        return str(self._run_file.fields.get("notes", "")) if self._run_file else ""
-
-    @notes.setter
-    def notes(self, notes: str) -> None:
-        self._update_run_file(notes=notes)
+    def records_in(self, directory: Path) -> bool:
+        """Whether this is the run in `directory`, and not finished."""
+        return self._run_file is not None and self._directory == directory and not self.finished
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else "running"
@@ -172,14 +126,17 @@ class ActiveRun(MediaCalls):
         """Log numbers under their tags. Without `step` they get the step after the last one.
 
         On a local disk the record has been handed to the operating system when this returns. Values on a device
-        are copied without waiting, and written when they arrive.
+        are copied without waiting, and written when they arrive. Images, texts and other media (record/media/values.py)
+        may be among the values.
         """
         try:
             if step is None:
                 step = self._step
-            self._step = step + 1
+            elif type(step) is not int:
+                step = checked_step(step)
             if per_rank or self.rank.is_main:
                 self._log(values, step)
+            self._step = step + 1
         except Exception as error:
             self.handle_error(error, action="log")
 
@@ -193,67 +150,69 @@ class ActiveRun(MediaCalls):
 
     def _log(self, values: Mapping[str, Any], step: int) -> None:
         wall_time = time.time()
+        if self.closed(step):
+            return
         rest = self.events.scalars(values if type(values) is dict else dict(values), step, wall_time, to_number)
         if rest is not None:
             self._log_rest(rest, step, wall_time)
-        if self._sinks:
-            numbers = {tag: n for tag, value in values.items() if (n := to_number(value)) is not None}
+        if self._sinks or self._summary.follows:
+            numbers = {str(tag): n for tag, value in values.items() if (n := to_number(value)) is not None}
+            self._summary.add(numbers, step)
             self.send("scalars", numbers, step=step, wall_time=wall_time)
 
-    def _log_rest(self, rest: list[tuple[str, Any]], step: int, wall_time: float) -> None:
-        """Handle values that are not plain numbers: nested mappings, values on a device, and mistakes."""
+    def log_record(self, record: Mapping[str, Any]) -> None:
+        """Log a record of the JSON log (rundir/json_log.py): as it is to sinks, and its numbers to the event file."""
+        try:
+            if not self.rank.is_main or self.closed(int(record.get("step") or 0)):
+                return
+            step, wall_time = int(record.get("step") or 0), time.time()
+            if numbers := metrics_of(record, style="tensorboard"):
+                self.events.scalars(numbers, step, wall_time, to_number)
+            self.send("record", dict(record))
+        except Exception as error:
+            self.handle_error(error, action="log_record")
+
+    def closed(self, step: int) -> bool:
+        """Whether the run takes no more records, which is reported once."""
+        if not self._closed:
+            return False
+        message = f"The run {self._directory or ''} is finished: what is logged from step {step} on is not recorded."
+        if self.strict:
+            raise RuntimeError(message)
+        warn_once(f"finished {id(self)}", message)
+        return True
+
+    def _log_rest(self, rest: list[tuple[Any, Any]], step: int, wall_time: float) -> None:
+        """Handle values that are not plain numbers: nested mappings, media, values on a device, and mistakes."""
         nested = {f"{tag}/{name}": v for tag, value in rest if isinstance(value, Mapping) for name, v in value.items()}
-        if nested:
-            self._log(nested, step)
-        pending, invalid = read_from_devices({tag: v for tag, v in rest if not isinstance(v, Mapping)})
+        renamed = {str(tag): v for tag, v in rest if not isinstance(tag, str) and not isinstance(v, Mapping)}
+        others = {tag: v for tag, v in rest if isinstance(tag, str) and not isinstance(v, Mapping)}
+        for tag in renamed:
+            warn_once(f"key {tag}", f"The tag {tag} is not a text. It was logged as {tag!r} at step {step}.")
+        if nested or renamed:
+            self._log({**nested, **renamed}, step)
+        media = {tag for tag, value in others.items() if self.log_media(tag, value, step=step)}
+        pending, invalid = read_from_devices({tag: v for tag, v in others.items() if tag not in media})
+        if pending:
+            self._worker.submit(lambda: self._log_pending(pending, step, wall_time))
         for tag in invalid:
-            value = dict(rest)[tag]
-            kind = f"{type(value).__name__} of {value.shape}" if hasattr(value, "shape") else type(value).__name__
-            message = (
-                f"{tag!r} was not logged at step {step}: a {kind} is not a single number. "
-                "For many numbers, use run.histogram()."
-            )
+            message = f"{tag[:200]!r} was not logged at step {step}: {why_not_a_number(others[tag])}."
             if self.strict:
                 raise TypeError(message)
             warn_once(f"value {tag}", message)
-        if pending:
-            self._worker.submit(lambda: self._log_pending(pending, step, wall_time))
 
     def _log_pending(self, pending: dict[str, Callable[[], float]], step: int, wall_time: float) -> None:
         numbers = {tag: read() for tag, read in pending.items()}
         self.events.scalars(numbers, step, wall_time, to_number)
+        self._summary.add(numbers, step)
         self.send("scalars", numbers, step=step, wall_time=wall_time)
 
-    # ---- live diagnosis
+    # ---- sinks, background work and errors
 
-    @property
-    def findings(self) -> list[Finding]:
-        """The findings of live diagnosis, as of its latest check. Reading this for the first time starts it."""
-        self._start_diagnosis()
-        return self._live_findings.findings()
-
-    @property
-    def incidents(self) -> list[Incident]:
-        """The incidents of live diagnosis: findings that belong to one problem, under one headline."""
-        self._start_diagnosis()
-        return self._live_findings.incidents()
-
-    def on_finding(self, callback: OnFinding) -> None:
-        """Call `callback` with each new finding, and again if it becomes more severe, on another thread."""
-        self._start_diagnosis()
-        self._live_findings.on_finding(callback)
-
-    def should_stop(self, on: Severity = "critical") -> bool:
-        """Whether live diagnosis has a finding of severity `on` or above. Cheap enough to call at every step."""
-        self._start_diagnosis()
-        return self._live_findings.should_stop(on)
-
-    def _start_diagnosis(self) -> None:
+    def start_diagnosis(self) -> None:
         """Start live diagnosis if it is not running. It is a sink, and reads what was logged before it started."""
         if self.rank.is_main and not self.finished and not any(sink.id == "diagnosis" for sink in self._sinks):
             self._sinks.append(self._start_sink("diagnosis"))
-
-    # ---- sinks, background work and errors
 
     @property
     def has_sinks(self) -> bool:
@@ -263,6 +222,10 @@ class ActiveRun(MediaCalls):
     def in_background(self, job: Callable[[], None]) -> None:
         """Run `job` soon, on the run's worker thread."""
         self._worker.submit(job)
+
+    def before_finish(self, job: Callable[[], None]) -> None:
+        """Run `job` when the run is being finished, while it can still be logged to."""
+        self._last_jobs.append(job)
 
     def send(self, call: str, *args: Any, **named: Any) -> None:
         """Call a method of every sink (see record/sink.py), each on its own thread."""
@@ -278,12 +241,22 @@ class ActiveRun(MediaCalls):
 
     # ---- start and end
 
-    def _start(self, config: Mapping[str, Any], tags: Iterable[str], notes: str, resume: str | None) -> None:
-        directory = self._directory = self._open_directory(resume)
+    def _start(
+        self,
+        opened: RunDirectory,
+        config: Mapping[str, Any],
+        tags: Iterable[str],
+        notes: str,
+        labels: Mapping[str, str | None],
+    ) -> None:
+        directory = self._directory = opened.path
         if self.rank.world_size > 1:
-            self._write(lambda: announce_run(self._log_directory, directory.name, nth_init=self._nth_init))
+            announced = AnnouncedRun(directory.name, opened.resumed)
+            self._write(lambda: announce_run(self._log_directory, announced, nth_init=self._nth_init))
         self._run_file = RunFileWriter(directory)
         earlier = self._run_file.content  # of the run that is resumed; otherwise empty
+        self._config = RunConfig({**earlier.config, **config}, self._config_changed)
+        self._summary = RunSummary(earlier.fields.get("summary"), self._summary_changed)
         self._update_run_file(
             schema=SCHEMA,
             id=directory.name,
@@ -291,39 +264,48 @@ class ActiveRun(MediaCalls):
             started=_now() if earlier.started is None else earlier.started,
             heartbeat=_now(),
             world_size=self.rank.world_size,
-            config={**earlier.config, **config},
+            config=dict(self._config),
             tags=list(dict.fromkeys([*earlier.tags, *tags])),
             notes=notes or earlier.notes,
-            resumed=[*earlier.resumed, *([_now()] if resume is not None else [])],
+            resumed=[*earlier.resumed, *([_now()] if opened.resumed else [])],
+            **{label: value for label, value in labels.items() if value is not None},
             **describe_process(),
         )
         self._worker.submit(lambda: self._update_run_file(git=describe_git()))
-        self.events = self._open_events(directory, resumed=resume is not None)
+        self.events = self._open_events(directory, resumed=opened.resumed)
         self._sinks = [self._start_sink(id) for id in self.settings.active_sinks() if id != "tensorboard"]
 
-    def _open_directory(self, resume: str | None) -> Path:
+    def _open_directory(self, resume: str | None) -> RunDirectory:
         settings, today = self.settings, datetime.date.today()
         try:
-            if resume is not None:
-                return run_to_resume(self._log_directory, resume)
-            return new_run_directory(self._log_directory, run_id=settings.run_id, run_tag=settings.run_tag, today=today)
+            opened = open_run_directory(
+                self._log_directory,
+                run_id=settings.run_id,
+                run_tag=settings.run_tag,
+                resume=resume,
+                process=describe_process(),
+                today=today,
+            )
         except OSError as error:
             self.handle_error(error, action="creating the run's directory")
             # The event file keeps trying to create it, and reports what is wrong.
-            return self._log_directory / (settings.run_id or f"{today.isoformat()}_{os.getpid()}")
+            return RunDirectory(self._log_directory / (settings.run_id or f"{today.isoformat()}_{os.getpid()}"), False)
+        if opened.resumed:
+            lifecycle.finish_in(opened.path)
+        return opened
 
     def _open_events(self, directory: Path, *, resumed: bool) -> EventTarget:
         if "tensorboard" not in self.settings.active_sinks():
             file: EventTarget = NoEventFile()
         else:
-            file = EventFileWriter(directory / layout.EVENTS_DIRECTORY, strict=self.strict)
+            file = EventFileWriter(directory / layout.EVENTS_DIRECTORY, strict=self.strict, wide=True)
         return AwaitingFirstStep(file) if resumed else file
 
     def _start_sink(self, id: str) -> SinkRunner:
         info = RunInfo(
             id=self.id,
             directory=str(self.directory),
-            config=self.config,
+            config=dict(self.config),
             tags=tuple(self.tags),
             notes=self.notes,
             settings=self.settings.by_name(),
@@ -345,7 +327,11 @@ class ActiveRun(MediaCalls):
         if self._telemetry is not None:
             self._telemetry.close()
         self._worker.drain()
+        for job in self._last_jobs:
+            job()
         self.end_hparams(status)
+        self._worker.drain()
+        self._closed = True
         for sink in self._sinks:
             sink.close(status=status)
         self._worker.stop()
@@ -354,7 +340,9 @@ class ActiveRun(MediaCalls):
         if self.events.dropped_records:
             dropped["tensorboard"] = self.events.dropped_records
             warn(f"{plural(self.events.dropped_records, 'record')} not written: the disk could not take them.")
-        more = {"dropped_records": dropped} if dropped else {}
+        more: dict[str, Any] = {"dropped_records": dropped} if dropped else {}
+        if summary := self._summary.as_json():
+            more["summary"] = summary
         self._update_run_file(status=status, ended=_now(), heartbeat=_now(), **more)
         lifecycle.unregister(self)
 
@@ -379,19 +367,9 @@ class ActiveRun(MediaCalls):
 
     def _tick(self) -> None:
         self.events.tick()
-        if self._run_file is not None and time.monotonic() - self._heartbeat_at >= _HEARTBEAT_SECS:
+        if self._run_file is not None and time.monotonic() - self._heartbeat_at >= HEARTBEAT_SECS:
             self._heartbeat_at = time.monotonic()
             self._update_run_file(heartbeat=_now(), step=self._step)
-
-    def _update_run_file(self, **fields: Any) -> None:
-        if (run_file := self._run_file) is not None:
-            self._write(lambda: run_file.update(**fields))
-
-    def _write(self, write: Callable[[], Any], *, name: str = layout.RUN_FILE) -> None:
-        try:
-            write()
-        except OSError as error:
-            warn_once(f"{name} {error.errno}", f"Cannot write {name}: {error.strerror}. Training continues.")
 
 
 def _now() -> float:

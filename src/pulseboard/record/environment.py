@@ -11,6 +11,8 @@ import subprocess
 import sys
 from typing import Any
 
+from pulseboard.record.liveness import this_process
+
 _GIT_TIMEOUT_SECS = 5
 
 
@@ -18,12 +20,14 @@ def describe_process() -> dict[str, Any]:
     """How and where this process runs, as fields of run.json."""
     return {
         "command": " ".join([os.path.basename(sys.executable), *sys.argv]) if sys.argv else "",
+        "program": sys.argv[0] if sys.argv else "",
         "working_directory": os.getcwd(),
         "host": socket.gethostname(),
         "user": _user(),
         "pid": os.getpid(),
         "versions": _versions(),
         "platform": platform.platform(),
+        **this_process(),
     }
 
 

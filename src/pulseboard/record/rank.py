@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pulseboard.record.liveness import is_running, same_machine, this_process
 from pulseboard.rundir import layout
 
 # The launcher sets these to the same values in every process. Together they identify the launch.
@@ -59,28 +60,42 @@ def current_rank(environment: Mapping[str, str] = os.environ) -> Rank:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class AnnouncedRun:
+    """The run that rank 0 records."""
+
+    id: str
+    resumed: bool
+
+
 def announce_run(
-    log_directory: Path, run_id: str, *, nth_init: int, environment: Mapping[str, str] = os.environ
+    log_directory: Path,
+    run: AnnouncedRun,
+    *,
+    nth_init: int,
+    environment: Mapping[str, str] = os.environ,
 ) -> Path:
-    """On rank 0: write down which run the `nth_init`-th call of init in this launch created."""
+    """On rank 0: write down which run the `nth_init`-th call of init in this launch created or resumed."""
     path = _announcement(log_directory, nth_init, environment)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(f".{os.getpid()}")
-    temporary.write_text(json.dumps({"run_id": run_id, "time": time.time()}), encoding="utf-8")
+    fields = {"run_id": run.id, "resumed": run.resumed, "time": time.time(), "pid": os.getpid(), **this_process()}
+    temporary.write_text(json.dumps(fields), encoding="utf-8")
     os.replace(temporary, path)
     return path
 
 
 def find_announced_run(
     log_directory: Path, *, nth_init: int, environment: Mapping[str, str] = os.environ
-) -> str | None:
-    """On other ranks: the id of the run that rank 0 created, or None if it has not created one yet."""
+) -> AnnouncedRun | None:
+    """On other ranks: the run that rank 0 created or resumed, or None if it has not done so yet."""
     try:
-        announcement = json.loads(_announcement(log_directory, nth_init, environment).read_text(encoding="utf-8"))
+        fields = json.loads(_announcement(log_directory, nth_init, environment).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    recent = announcement["time"] > _process_started - _SAME_LAUNCH_SECS
-    return str(announcement["run_id"]) if recent else None
+    # An earlier launch may have had the same port and job: its rank 0 is dead, or it announced its run long ago.
+    recent = is_running(fields) if same_machine(fields) else fields["time"] > _process_started - _SAME_LAUNCH_SECS
+    return AnnouncedRun(str(fields["run_id"]), bool(fields.get("resumed"))) if recent else None
 
 
 def _announcement(log_directory: Path, nth_init: int, environment: Mapping[str, str]) -> Path:

@@ -19,6 +19,9 @@ JSON_LOG_FILE = "training.json"
 EVENTS_DIRECTORY = os.path.join("logs", "tensorboard")
 """Where a recorded run keeps its event files, below the run's directory."""
 
+ARTIFACTS_DIRECTORY = "artifacts"
+"""Where a recorded run keeps copies of files, each named after the SHA-256 of its content; run.json lists them."""
+
 RANKS_DIRECTORY = "ranks"
 """Where ranks other than 0 keep their own files, each in a directory named after its number."""
 

@@ -143,6 +143,32 @@ def test_records_that_do_not_fit_in_memory_are_counted(tmp_path, capsys):
         assert f"{plural(file.dropped_records, 'record')} did not fit in memory: lost" in capsys.readouterr().err
 
 
+def test_a_disk_that_stays_full_counts_everything_it_could_not_take(tmp_path, capsys):
+    with small_disk(tmp_path, size="64k") as disk:
+        (disk / "ballast").write_bytes(b"x" * 40_000)
+        file = EventFileWriter(disk / "run", max_waiting_bytes=20_000)
+        for start in range(0, 3000, 100):
+            log_steps(file, range(start, start + 100))
+            file.tick()  # takes a piece of the queue, and may write a part of a record
+        file.close()
+        kept = steps_in(disk)
+        assert kept == list(range(len(kept)))
+        assert len(kept) > 100
+        assert len(kept) + file.dropped_records == 3000
+        assert "of the log could not be written: lost" in capsys.readouterr().err
+
+
+def test_what_the_worker_has_taken_counts_as_waiting(tmp_path, capsys):
+    with small_disk(tmp_path, size="64k") as disk:
+        (disk / "ballast").write_bytes(b"x" * 61_000)
+        file = EventFileWriter(disk / "run", max_waiting_bytes=20_000)
+        for start in range(0, 3000, 100):
+            log_steps(file, range(start, start + 100))
+            file.tick()
+            assert file._queue.queued_bytes + len(file._taken) <= 20_000 + 100  # one record more than the limit
+        file.close()
+
+
 def test_a_disk_that_turns_read_only_and_back_loses_nothing(tmp_path, capsys):
     with small_disk(tmp_path) as disk:
         file = EventFileWriter(disk / "run")

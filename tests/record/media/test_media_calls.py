@@ -86,7 +86,7 @@ def test_the_worker_counts_histograms(run, monkeypatch):
 def test_memory_for_waiting_copies_is_limited(run, monkeypatch):
     from pulseboard.record.media import media_calls
 
-    monkeypatch.setattr(media_calls, "_MAX_WAITING_BYTES", 10_000)
+    monkeypatch.setattr(media_calls, "MAX_WAITING_BYTES", 10_000)
     hold = threading.Event()
     run.in_background(lambda: hold.wait(10))
     for step in range(20):

@@ -8,7 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pulseboard.record.console.console import Console, LogVerbosity
 from pulseboard.record.json_array import json_file
@@ -18,6 +18,9 @@ from pulseboard.record.sink_runner import SinkRunner
 from pulseboard.record.worker import Worker
 from pulseboard.rundir import json_log
 from pulseboard.rundir.json_log import MOE_IN_STEP, Record
+
+if TYPE_CHECKING:
+    from pulseboard.record.active_run import ActiveRun
 
 _loggers: weakref.WeakSet[TrainingRunLogger] = weakref.WeakSet()
 
@@ -36,6 +39,7 @@ class TrainingRunLogger:
         verbosity: int = LogVerbosity.DEFAULT,
         *,
         total_steps: int | None = None,
+        run: ActiveRun | None = None,
         sinks: Iterable[SinkRunner] = (),
         strict: bool = False,
         clock: Callable[[], float] = time.time,
@@ -43,10 +47,12 @@ class TrainingRunLogger:
         """Append to the JSON array at `path`; without a path, or with /dev/null, write no file.
 
         `callback` gets each record as a line of JSON. `verbosity` is a LogVerbosity or its number. With `total_steps`
-        the console shows percentage and ETA of the whole run. `sinks` also get each record.
+        the console shows percentage and ETA of the whole run. `run` also gets each record, for its event file and all
+        of its sinks; so do further `sinks`.
         """
         self._callback = callback
         self._console = Console(verbosity=verbosity, total_steps=total_steps)
+        self._run = run
         self._sinks = tuple(sinks)
         self._strict = strict
         self._clock = clock
@@ -219,6 +225,8 @@ class TrainingRunLogger:
             if self._callback is not None:
                 self._call_back(line)
         self._console.show(record, **details)
+        if self._run is not None:
+            self._run.log_record(record)
         for runner in self._sinks:
             runner.send("record", record)
         if not self._ticking and self._worker is not None:

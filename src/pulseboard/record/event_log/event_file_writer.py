@@ -25,7 +25,9 @@ from pulseboard.tbformat import event
 
 # Kept in memory while the disk cannot be written: about two million scalars.
 MAX_WAITING_BYTES = 64 << 20
-_CHUNK_BYTES = 1 << 20
+_CHUNK_BYTES = 4 << 20
+_LENGTH_BYTES = 8  # of a record's payload, in front of it
+_FRAME_BYTES = 16  # that length, its checksum, and the checksum of the payload
 # Tells apart files that one process creates in the same second. Zero-padded, since readers sort files by name.
 _count = itertools.count()
 
@@ -42,29 +44,33 @@ class EventFileWriter:
         fsync_secs: float = 30.0,
         max_waiting_bytes: int = MAX_WAITING_BYTES,
         strict: bool = False,
+        wide: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Write to a new file in `directory`.
+        """Write to a new file in `directory`. `wide` stores values that float32 cannot hold as doubles.
 
         `buffered` leaves the writing to `tick`; None means: only on file systems that other machines share. Call `tick`
         about once per second: it writes what waits and maintains the file.
         """
-        self.directory = os.fspath(directory)
+        self.directory = os.path.abspath(directory)  # the training may change its working directory
         self.suffix = suffix
         self.path = ""
         self.dropped_records = 0
         self._buffered = buffered
         self._strict = strict
+        self._wide = wide
         self._fsync_secs = fsync_secs
         self._max_waiting_bytes = max_waiting_bytes
+        self._max_queued_bytes = max_waiting_bytes  # without what the worker has taken from the queue
         self._clock = clock
         self._error_code = 0  # errno of what keeps the file from being written; 0 if nothing does
         self._synced_at = clock()
         self._fd = -1
-        self._unwritten = b""  # from the queue, not yet written
+        self._taken = b""  # from the queue, partly or not yet written; begins with a whole record
+        self._taken_written = 0  # bytes of it that are in the file
         self._size = 0  # bytes in the file, while the queue is not attached to it
         self._file_lock = threading.RLock()  # held during maintenance; never by `scalars`
-        self._queue = EventWriter()
+        self._queue = EventWriter(wide=self._wide)
         self._queue.record(event.version_event(wall_time=time.time()))
         self.tick()
 
@@ -73,7 +79,7 @@ class EventFileWriter:
     def scalars(self, values: dict[str, Any], step: int, wall: float, convert: Callable[[Any], float | None]) -> Any:
         """Log one Event of numbers; see EventWriter.scalars. Returns the values that are not numbers."""
         queue = self._queue
-        if queue.queued_bytes > self._max_waiting_bytes:
+        if queue.queued_bytes > self._max_queued_bytes:
             self.dropped_records += 1
             return None
         rest = queue.scalars(values, step, wall, convert)
@@ -84,7 +90,8 @@ class EventFileWriter:
     def record(self, payload: bytes, step: int | None = None) -> None:
         """Log one encoded Event. `step` is for the placeholders, which have the same method."""
         queue = self._queue
-        if queue.queued_bytes > self._max_waiting_bytes:
+        # Media are large, so their own size counts too. One that exceeds the limit by itself is kept nevertheless.
+        if queue.queued_bytes and queue.queued_bytes + len(payload) > self._max_queued_bytes:
             self.dropped_records += 1
             return
         queue.record(payload)
@@ -119,16 +126,16 @@ class EventFileWriter:
         with self._file_lock:
             self.flush()
             self._detach()
-            if lost := self._queue.queued_bytes + len(self._unwritten):
-                warn(f"{plural(lost, 'byte')} of the log could not be written: lost. {self.path or self.directory}")
+            self._drop_waiting()
             self._close_file()
 
     def after_fork(self) -> None:
         """In a forked child: the file and what waits are the parent's; write to a new file."""
         self._file_lock = threading.RLock()
         self._close_file()
-        self._unwritten, self._size, self._error_code, self.dropped_records = b"", 0, 0, 0
-        self._queue = EventWriter()
+        self._taken, self._taken_written, self._size, self._error_code, self.dropped_records = b"", 0, 0, 0, 0
+        self._max_queued_bytes = self._max_waiting_bytes
+        self._queue = EventWriter(wide=self._wide)
         self._queue.record(event.version_event(wall_time=time.time()))
         self.tick()
 
@@ -155,8 +162,8 @@ class EventFileWriter:
         except OSError:
             return 0
         times = [name.split("tfevents.")[1].split(".")[0] for name in names if "tfevents." in name]
-        # Ignore names from a clock that was far ahead.
-        return max((int(t) for t in times if t.isdigit() and int(t) <= time.time() + 60), default=0)
+        # Also names from the future: the clock may have been set back since. Ten digits last until the year 2286.
+        return max((int(t) for t in times if t.isdigit() and len(t) <= 10), default=0)
 
     def _create(self, path: str) -> int:
         try:
@@ -170,20 +177,49 @@ class EventFileWriter:
         """Write the queue, releasing the GIL; then let `scalars` and `record` write by themselves, unless buffered."""
         self._detach()
         while True:
-            self._unwritten = self._unwritten or self._queue.take()
-            if not self._unwritten:
+            if self._taken_written == len(self._taken):
+                self._take()
+            if not self._taken:
                 break
             try:
                 # At a known offset, to overwrite half a record that a failed write may have left.
-                written = os.pwrite(self._fd, self._unwritten, self._size)
+                written = os.pwrite(self._fd, memoryview(self._taken)[self._taken_written :], self._size)
             except OSError as error:
                 self._fail(error.errno or errno.EIO)
                 return
             self._size += written
-            self._unwritten = self._unwritten[written:]
+            self._taken_written += written
         self._recover()
         if not self._buffered:
             self._queue.attach(self._fd, self._size)
+
+    def _take(self) -> None:
+        """Take the next piece of the queue. All records in it are whole: the rest of the last one is taken too."""
+        self._taken, self._taken_written = self._queue.take(_CHUNK_BYTES), 0
+        ends = 0
+        while ends < len(self._taken):
+            if len(self._taken) - ends < _LENGTH_BYTES:
+                self._taken += self._queue.take(_LENGTH_BYTES)
+            ends += _FRAME_BYTES + int.from_bytes(self._taken[ends : ends + _LENGTH_BYTES], "little")
+        self._taken += self._queue.take(ends - len(self._taken))
+        self._max_queued_bytes = self._max_waiting_bytes - len(self._taken)
+
+    def _drop_waiting(self) -> None:
+        """Count what could not be written to the end."""
+        lost_bytes = lost_records = 0
+        while self._taken or self._queue.queued_bytes:
+            at = 0
+            while at < len(self._taken):
+                size = _FRAME_BYTES + int.from_bytes(self._taken[at : at + _LENGTH_BYTES], "little")
+                if at + size > self._taken_written:
+                    lost_records += 1
+                    lost_bytes += size
+                at += size
+            self._take()
+        if lost_records:
+            self.dropped_records += lost_records
+            what = f"{plural(lost_records, 'record')} ({plural(lost_bytes, 'byte')})"
+            warn(f"{what} of the log could not be written: lost. {self.path or self.directory}")
 
     def _detach(self) -> None:
         """Let calls only queue. While the queue writes to the file itself, only the queue has the file's size."""

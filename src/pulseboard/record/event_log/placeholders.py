@@ -142,8 +142,8 @@ class AwaitingRankZero:
         self._nth_init = nth_init
         self._strict = strict
         self._on_found = on_found
-        self._file: EventFileWriter | None = None
-        self._waiting: list[Callable[[EventFileWriter], Any]] = []
+        self._file: EventTarget | None = None
+        self._waiting: list[Callable[[EventTarget], Any]] = []
         self._dropped_calls = 0
         self._next_look_at = 0.0
         self._lock = threading.Lock()
@@ -162,11 +162,11 @@ class AwaitingRankZero:
 
     def record(self, payload: bytes, step: int | None = None) -> None:
         if self._file is not None:
-            self._file.record(payload)
+            self._file.record(payload, step)
         else:
-            self._keep(lambda file: file.record(payload))
+            self._keep(lambda file: file.record(payload, step))
 
-    def _keep(self, call: Callable[[EventFileWriter], Any]) -> None:
+    def _keep(self, call: Callable[[EventTarget], Any]) -> None:
         if len(self._waiting) < self.MAX_WAITING_CALLS:
             self._waiting.append(call)
         else:
@@ -179,14 +179,18 @@ class AwaitingRankZero:
             self._next_look_at = time.monotonic() + self.LOOK_SECS
             if self._file is not None:
                 return
-            run_id = find_announced_run(self._log_directory, nth_init=self._nth_init)
-            if run_id is None:
+            run = find_announced_run(self._log_directory, nth_init=self._nth_init)
+            if run is None:
                 return
-            directory = self._log_directory / run_id
+            directory = self._log_directory / run.id
             self._on_found(directory)
             if not self._waiting:
                 return  # a rank that logs nothing itself leaves no file
-            file = EventFileWriter(directory / layout.RANKS_DIRECTORY / str(self._rank), strict=self._strict)
+            file: EventTarget = EventFileWriter(
+                directory / layout.RANKS_DIRECTORY / str(self._rank), strict=self._strict, wide=True
+            )
+            if run.resumed:
+                file = AwaitingFirstStep(file)
             while self._waiting:
                 self._waiting.pop(0)(file)
             self._file = file

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulseboard.record.arrays import as_array, is_tensor
 from pulseboard.record.media.histogram import histogram_later, histogram_of
+from pulseboard.record.numbers import checked_step
 from pulseboard.tbformat import event
 from pulseboard.tbformat.codecs.audio import encode_audio
 from pulseboard.tbformat.codecs.histogram import Buckets, encode_histogram, histogram_of_buckets
@@ -26,8 +27,18 @@ if TYPE_CHECKING:
     from pulseboard.record.event_log.placeholders import EventTarget
     from pulseboard.record.rank import Rank
 
-# Copies that may wait for the worker. Beyond this the caller does the work itself, so that memory stays bounded.
-_MAX_WAITING_BYTES = 256 << 20
+# What may wait for the worker, and so what a killed process can lose: docs/guides/logging.md states it. Beyond this the
+# caller does the work itself.
+MAX_WAITING_BYTES = 256 << 20
+MAX_WAITING_RECORDS = 1000
+
+
+class Media:
+    """A value of `run.log` that is not a number: see record/media/values.py."""
+
+    def log(self, run: MediaCalls, tag: str, *, step: int) -> None:
+        """Log it to `run`."""
+        raise NotImplementedError
 
 
 class MediaCalls:
@@ -38,13 +49,17 @@ class MediaCalls:
     _step: int
 
     def __init__(self) -> None:
-        self._waiting_bytes = 0
+        self._waiting_bytes = self._waiting_records = 0
         self._waiting_lock = threading.Lock()
         self._has_hparams = False
 
     @property
     def has_sinks(self) -> bool:
         """Whether anything other than the event file is written."""
+        raise NotImplementedError
+
+    def closed(self, step: int) -> bool:
+        """Whether the run takes no more records."""
         raise NotImplementedError
 
     def in_background(self, job: Callable[[], None]) -> None:
@@ -124,7 +139,55 @@ class MediaCalls:
             value = encode_audio(tag, data=wav.data, sample_rate=sample_rate, frames=wav.frames)
             self._record(value, at, wall)
 
-        self._log_in_background(copy_input, log, step=step, action="audio")
+        # In the call: it takes hardly longer than the copy.
+        self._log_in_background(copy_input, log, step=step, action="audio", now=True)
+
+    def video(self, tag: str, frames: Any, *, step: int | None = None, fps: float = 4) -> None:
+        """Log a video as an animated GIF: frames as T x C x H x W, or N videos side by side. Needs Pillow."""
+        from pulseboard.record.media.pixels import to_bytes
+        from pulseboard.record.media.video import encode_gif, video_grid
+
+        def copy_input() -> tuple[Callable[[], bytes], int]:
+            copy = as_array(frames).copy()
+            grid = to_bytes(video_grid(copy if copy.ndim == 5 else copy[None]))
+            return lambda: encode_image(
+                tag, width=grid.shape[2], height=grid.shape[1], channels=grid.shape[3],
+                data=encode_gif(grid, fps=fps) or b"",
+            ), copy.nbytes  # fmt: skip
+
+        self._log_in_background(copy_input, self._record, step=step, action="video")
+
+    def pr_curve(
+        self, tag: str, labels: Any, predictions: Any, *, step: int | None = None, thresholds: int = 127
+    ) -> None:
+        """Log precision and recall of `predictions` (0 to 1) of `labels` (0 or 1)."""
+        from pulseboard.record.media.pr_curve import pr_curve_rows
+        from pulseboard.tbformat.codecs.pr_curve import encode_pr_curve
+
+        def copy_input() -> tuple[Callable[[], bytes], int]:
+            rows = pr_curve_rows(labels, predictions=predictions, thresholds=thresholds)
+            return lambda: encode_pr_curve(tag, rows=rows, num_thresholds=thresholds), 0
+
+        self._log_in_background(copy_input, self._record, step=step, action="pr_curve", now=True)
+
+    def log_media(self, tag: str, value: Any, *, step: int) -> bool:
+        """Log a value of `run.log` that is not a number. False if it is not one of the media either.
+
+        Figures of matplotlib and images of Pillow are recognized as they are; several in a list are numbered.
+        """
+        kind = type(value).__module__
+        if isinstance(value, Media):
+            value.log(self, tag, step=step)
+        elif kind == "matplotlib.figure":
+            self.figure(tag, value, step=step)
+        elif kind.startswith("PIL.") and hasattr(value, "convert"):
+            self.image(tag, value, step=step)
+        elif isinstance(value, list | tuple) and value and all(isinstance(one, Media) for one in value):
+            for i, one in enumerate(value):
+                one.log(self, tag if len(value) == 1 else f"{tag}/{i}", step=step)
+        else:
+            return False
+        return True
 
     def hparams(self, values: Mapping[str, Any], metrics: Mapping[str, Any] | None = None) -> None:
         """Log the run's hyperparameters, and the metrics to compare runs by, for the HParams tab.
@@ -173,13 +236,16 @@ class MediaCalls:
         try:
             if not self.rank.is_main:
                 return
-            at = max(0, self._step - 1) if step is None else int(step)
+            at = max(0, self._step - 1) if step is None else checked_step(step)
+            if self.closed(at):
+                return
             wall = time.time()
             encode, size = copy()
-            if now or self._waiting_bytes + size > _MAX_WAITING_BYTES:
+            full = self._waiting_bytes + size > MAX_WAITING_BYTES or self._waiting_records >= MAX_WAITING_RECORDS
+            if now or full:
                 log(encode(), at, wall)
                 return
-            self._add_waiting(size)
+            self._add_waiting(size, 1)
 
             def job() -> None:
                 try:
@@ -187,15 +253,16 @@ class MediaCalls:
                 except Exception as error:
                     self.handle_error(error, action=action)
                 finally:
-                    self._add_waiting(-size)
+                    self._add_waiting(-size, -1)
 
             self.in_background(job)
         except Exception as error:
             self.handle_error(error, action=action)
 
-    def _add_waiting(self, size: int) -> None:
+    def _add_waiting(self, size: int, records: int) -> None:
         with self._waiting_lock:
             self._waiting_bytes += size
+            self._waiting_records += records
 
     def _record(self, value: bytes, step: int | None, wall: float) -> None:
         self.events.record(event.summary_event(value, step=step or 0, wall_time=wall), step)
