@@ -24,6 +24,8 @@ _TICK_SECS = 1.0
 class JsonSink(Sink):
     """Appends to the JSON log. The scalars of one call are one record, or a few if they fill more than a page."""
 
+    in_call = True
+
     def __init__(self, info: RunInfo) -> None:
         path = info.settings.get("log_file") or os.path.join(info.directory, layout.JSON_LOG_FILE)
         self._file = json_file.open_shared(path)

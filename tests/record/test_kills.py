@@ -1,0 +1,30 @@
+"""What a killed process loses: the kinds of record that promise to be written when the call returns lose nothing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pulseboard.record.media.media_calls import MAX_WAITING_RECORDS
+
+ROOT = Path(__file__).parents[2]
+IN_CALL = {"scalars", "texts", "tables", "audio", "PR curves", "JSON log"}
+pytestmark = pytest.mark.long
+
+
+def test_a_call_that_returned_is_lost_only_where_that_is_documented():
+    # In a process of its own, since it forks: the threads of other tests would not exist in its children.
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.kills", "5"], cwd=ROOT, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in done.stdout.splitlines()[2:]]
+    found = {kind: [int(cell.replace(",", "")) for cell in cells] for kind, *cells in rows}
+    assert len(found) == 9
+    for kind, (kills, calls, lost, most) in found.items():
+        assert (kills, calls > 5) == (5, True), kind
+        if kind in IN_CALL:
+            assert lost == 0, kind
+        else:
+            assert most <= MAX_WAITING_RECORDS + 1, kind  # and the one that is being written
