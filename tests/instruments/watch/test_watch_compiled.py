@@ -86,3 +86,16 @@ def test_the_compiled_graph_is_the_same_with_and_without_watching(run):
     (watched,), (plain,) = nodes_of(watch=True), nodes_of(watch=False)
     assert watched == plain
     assert len(plain) == 3
+
+
+def test_a_compiled_step_of_the_optimizer_is_measured(run):
+    model = sequential()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    torch.compiler.reset()
+    step = torch.compile(lambda: optimizer.step(), backend="eager")
+    with pb.watch(model, optimizer, run=run, overhead=None, every=EVERY_STEP, histogram_interval=0):
+        for x in batches(3):
+            optimizer.zero_grad()
+            model(x).mean().backward()
+            step()
+    assert len(logged(run).series(NORM)) == 3

@@ -12,13 +12,20 @@ _NO_HOOK = contextlib.nullcontext().__exit__
 
 
 class Hook:
-    """A hook on a model. A copy of it, whether in memory or in a file, does nothing.
+    """A hook on a model or an optimizer. A copy of it, whether in memory or in a file, does nothing.
 
     torch.compile does not see it: inside a compiled graph it is not called, so the graph is that of an unwatched model
-    and `fullgraph=True` works.
+    and `fullgraph=True` works. With `breaks_graph` it is called there too: the step of an optimizer never is one graph.
     """
 
-    def __init__(self, torch: Any, call: Callable[..., Any], *, on_error: Callable[[Exception], None]) -> None:
+    def __init__(
+        self,
+        torch: Any,
+        call: Callable[..., Any],
+        *,
+        on_error: Callable[[Exception], None],
+        breaks_graph: bool = False,
+    ) -> None:
         def never_raise(*args: Any) -> Any:
             try:
                 return call(*args)
@@ -26,7 +33,7 @@ class Hook:
                 on_error(error)
                 return None
 
-        self._is_compiling = torch.compiler.is_compiling
+        self._is_compiling: Callable[[], bool] = _never if breaks_graph else torch.compiler.is_compiling
         # Where a compiled model returns to Python, dynamo would compile this too.
         self._call = torch.compiler.disable(never_raise)
 
@@ -38,6 +45,10 @@ class Hook:
 
     def __reduce__(self) -> Any:
         return getattr, (contextlib.nullcontext(), "__exit__")
+
+
+def _never() -> bool:
+    return False
 
 
 class CompiledCall:

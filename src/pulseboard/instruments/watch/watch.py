@@ -221,16 +221,19 @@ class Watch:
             )
             self._add_hook(model.register_forward_hook, self._forward_ended)
         if optimizer is not None:
-            self._add_hook(optimizer.register_step_pre_hook, self._step_begins)
-            self._add_hook(optimizer.register_step_post_hook, self._step_ended)
+            begins, ended = (self._hook(hook, breaks_graph=True) for hook in (self._step_begins, self._step_ended))
+            self._handles += optimizer.register_step_pre_hook(begins), optimizer.register_step_post_hook(ended)
         for each in self._measurements:
             each.install(self._add_hook)
 
     def _add_hook(self, register: Callable[..., Any], hook: Callable[..., Any]) -> None:
         self._handles.append(register(self._hook(hook)))
 
-    def _hook(self, hook: Callable[..., Any]) -> Hook:
-        return Hook(self._training.torch, hook, on_error=lambda error: self._stop(error, hook.__qualname__))
+    def _hook(self, hook: Callable[..., Any], *, breaks_graph: bool = False) -> Hook:
+        def stop(error: Exception) -> None:
+            self._stop(error, hook.__qualname__)
+
+        return Hook(self._training.torch, hook, on_error=stop, breaks_graph=breaks_graph)
 
     def _stop(self, error: Exception, hook: str) -> None:
         warn_once(f"watch {hook}", f"watch() stopped because a hook failed: {type(error).__name__}: {error}.")
