@@ -23,6 +23,7 @@ GIVEN = {  # names that the page leaves to its reader
     "Hugging Face Trainer": lambda: {"model": language_model(), "rows": rows()},
     "Keras": lambda: {"keras_model": keras_model(), "x": X, "y": 2 * X},
     "accelerate": lambda: {"images": np.zeros((2, 4, 4, 3))},
+    "A script that uses W&B": lambda: {"images": np.zeros((2, 4, 4, 3))},
 }
 
 

@@ -88,6 +88,8 @@ def test_the_compiled_graph_is_the_same_with_and_without_watching(run):
     assert len(plain) == 3
 
 
+# Of torch itself, while it loads what it needs to trace an optimizer.
+@pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")
 def test_a_compiled_step_of_the_optimizer_is_measured(run):
     model = sequential()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
