@@ -7,7 +7,7 @@ import os
 import types
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pulseboard.instruments.watch.any_optimizer import AnyOptimizer
 from pulseboard.instruments.watch.watch import Watch
@@ -124,7 +124,9 @@ def watch(
     """Watch one model or several: what `pb.watch` logs, with histograms every `log_freq` optimizer steps."""
     for model in models if isinstance(models, list | tuple) else [models]:
         interval = log_freq if log in ("gradients", "parameters", "all") else 0
-        _watches.append(_watch(model, AnyOptimizer(model), run=_active("watch"), histogram_interval=interval))
+        _watches.append(
+            _watch(model, cast("Any", AnyOptimizer(model)), run=_active("watch"), histogram_interval=interval)
+        )
     return list(_watches)
 
 
