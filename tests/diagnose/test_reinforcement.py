@@ -177,3 +177,27 @@ def test_a_return_that_falls_as_exploration_ends_is_a_sign_of_a_policy_that_does
     # The clipping range of some libraries has the same name, and exploration that never ends says nothing.
     assert "sign:worse-without-exploration" not in signs_of(case({RETURN: falls, "Policy/Epsilon": 0.2 - 0.1 * X}))
     assert "sign:worse-without-exploration" not in signs_of(case({RETURN: falls, "charts/epsilon": np.ones(60)}))
+
+
+# ---- few points
+
+
+def few(values):
+    return np.arange(1, len(values) + 1) * 250, np.asarray(values)
+
+
+def test_few_returns_that_go_down_all_the_way_are_a_collapse(case):
+    falls = few([-1.18, -1.3, -1.53, -1.65, -1.72, -1.77, -1.8, -1.82, -1.84])
+    assert "return-collapsed" in alarms(case, {RETURN: falls})
+    lost = few([-1.1, -0.5, -0.2, 0.02, 0.1, 0.12, 0.05, 0.03, -0.1, -0.25, -0.4, -0.48])
+    assert "return-collapsed" in alarms(case, {RETURN: lost})
+    wanders = few([-1.1, -0.5, -0.2, 0.2, 0.5, 0.72, 0.75, 0.7, 0.66, 0.6, 0.62, 0.64])
+    assert "return-collapsed" not in alarms(case, {RETURN: wanders})
+
+
+def test_a_few_losses_of_a_critic_that_runs_away_are_enough(case):
+    returns = few([-1.18, -1.1, -1.3, -1.2, -1.25, -1.3, -1.2, -1.3, -1.25])
+    runs_away = few([0.018, 0.97, 6.3, 18, 38, 64, 86, 112, 141])
+    wanders = few([0.02, 0.09, 0.3, 0.1, 0.6, 0.4, 0.9, 0.7, 1.2])
+    assert "value-diverged" in alarms(case, {RETURN: returns, "train/loss": runs_away})
+    assert "value-diverged" not in alarms(case, {RETURN: returns, "train/loss": wanders})

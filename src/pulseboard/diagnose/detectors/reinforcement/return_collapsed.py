@@ -21,6 +21,7 @@ _FALLS = 1e-4  # p-value
 _LONG = 128  # points, of which eighths are independent even if neighbors are not
 # With fewer points, chance would put the last ones below all others too often.
 _FEWEST = 8
+_NEARLY_ALL = 0.75
 
 
 @detector(id=SLUG, reads="rl.return")
@@ -29,7 +30,11 @@ def return_collapsed(case: Case) -> Iterator[Finding]:
     track = main_return(case, points=_FEWEST)
     steps, values = episode_returns(case, track)
     if len(values) < case.limit(SLUG, "points"):
-        yield from _below_all_before(case, track, Points(steps, values))
+        slide = _slides(case, track)
+        if slide is not None:
+            yield slide
+        else:
+            yield from _below_all_before(case, track, Points(steps, values))
         return
     lost = _lost(case, track, Points(steps, values)) or _only_worse(case, track, Points(steps, values))
     if lost is not None:
@@ -105,6 +110,31 @@ def _only_worse(case: Case, track: Track, returns: Points) -> Finding | None:
         f"{track.tag} fell from {number(float(np.median(first)))} to {number(float(np.median(last)))}, and has "
         "never recovered: the policy gets worse.",
         evidence=[Evidence(track.tag, "p-value of a falling trend", line.p_falling, _FALLS, int(steps[-1]))],
+    )
+
+
+def _slides(case: Case, track: Track) -> Finding | None:
+    """Few points that go down nearly all the way from the best one, and far."""
+    steps, values = track.points(most=64)
+    best = int(np.argmax(values))
+    since = values[best:]
+    if not case.finished or len(values) < _FEWEST or len(since) < _FEWEST - 2:
+        return None
+    high, end = float(values[best]), float(np.median(values[-3:]))
+    down = float((np.diff(since) < 0).mean())
+    kept = (end - float(values[0])) / (high - float(values[0])) if best else 0.0
+    if down < _NEARLY_ALL or kept >= case.limit(SLUG, "sure_share"):
+        return None
+    if high - end < case.limit(SLUG, "fall") * max(abs(high), abs(end)):
+        return None
+    return case.finding(
+        SLUG,
+        "warning",
+        track,
+        f"{track.tag} was {number(high)} at step {int(steps[best])} and has fallen to {number(end)} since, nearly "
+        "without a pause: the policy gets worse.",
+        first_step=int(steps[best]),
+        evidence=[Evidence(track.tag, "share of steps down", down, _NEARLY_ALL, int(steps[-1]))],
     )
 
 

@@ -16,6 +16,7 @@ from pulseboard.diagnose.stats.course import centered_median
 from pulseboard.diagnose.track import Floats, Track
 
 SLUG = "value-diverged"
+_NEARLY_ALL = 0.8
 _CRITIC = frozenset("value critic q qf qf1 qf2 q1 q2 td v vf".split())
 _POLICY = frozenset("policy actor pi surrogate entropy alpha kl".split())
 
@@ -24,7 +25,7 @@ _POLICY = frozenset("policy actor pi surrogate entropy alpha kl".split())
 def value_diverged(case: Case) -> Iterator[Finding]:
     """The critic's loss has grown by far more than the returns, or it expects what no episode ever earned."""
     least = int(case.patient(case.limit(SLUG, "points")))
-    losses = [track for track in critic_losses(case) if track.finite_count >= least]
+    losses = [track for track in critic_losses(case) if track.finite_count >= least or _runs_away(case, track)]
     estimates = [track for track in case.every("rl.value") if track.finite_count >= least]
     if not losses and not estimates:
         raise TooShort(f"needs {least} points of a critic's loss or of what it expects")
@@ -38,6 +39,15 @@ def value_diverged(case: Case) -> Iterator[Finding]:
         if (finding := _beyond(case, track)) is not None:
             yield finding
             return
+
+
+def _runs_away(case: Case, track: Track) -> bool:
+    """Few points are enough if they grow nearly all the way, and far."""
+    values = track.points(most=64).values
+    if not case.finished or len(values) < case.limit(SLUG, "few_points") or values.min() <= 0:
+        return False
+    grown = float(values[-1] / values[0]) >= case.limit(SLUG, "growth_of_few")
+    return grown and float((np.diff(values) > 0).mean()) >= _NEARLY_ALL
 
 
 def critic_losses(case: Case) -> list[Track]:
