@@ -23,7 +23,7 @@ NAMES = sorted(BASES)
 
 def test_bases_and_held_out_bases():
     assert len(BASES) >= 14
-    assert {name for name, base in BASES.items() if base.held_out} == {"char_rnn", "sb3_dqn", "vae"}
+    assert {name for name, base in BASES.items() if base.held_out} == {"char_rnn", "vae"}
     assert {path.stem for path in (ROOT / "zoo" / "bases").glob("[!_]*.py")} == set(BASES)
 
 

@@ -88,7 +88,6 @@ BASE = Base(
     framework="stable-baselines3",
     log="progress.csv",
     packages=("torch", "stable_baselines3", "gymnasium"),
-    held_out=True,
     settings={
         "lr": 2e-3,
         "steps": 3000,
