@@ -160,6 +160,21 @@ def test_the_firing_tape_is_found_no_more_severe_than_the_page_says(slug):
     assert worst <= SEVERITIES.index(page.front["level"])
 
 
+def test_evidence_that_a_chart_can_show_is_in_the_unit_of_its_metric():
+    shown = set()
+    for slug in SLUGS:
+        case = case_of_guide(guide(slug).front, "fires")
+        for finding in sight(case, slug).findings:
+            for one in finding.evidence:
+                if one.on_curve:
+                    shown.add(slug)
+                    track = case.tracks[one.metric]
+                    assert track.low <= one.value <= track.high, (slug, one)
+    # A share of the level, or a count of points, is not.
+    assert {"loss-at-ignorance", "moe-zloss-high", "gpu-underused"} <= shown
+    assert not {"loss-spike", "throughput-drop", "data-stall", "best-checkpoint-missed"} & shown
+
+
 @pytest.mark.parametrize("slug", SLUGS)
 def test_nothing_else_is_found_in_the_firing_tape_but_what_the_page_names(slug):
     front = guide(slug).front

@@ -10,7 +10,8 @@ from other_formats import written
 from servers import wait_for
 
 from pulseboard.serve.http.errors import Conflict
-from pulseboard.serve.marks import MarksFile, MarksNotSaved
+from pulseboard.serve.marks import MarksFile
+from pulseboard.serve.user_file import NotSaved
 
 MARK = {"name": "the good one", "color": "#ff0000", "hidden": True, "note": "*", "tags": ["x"], "pinned": True}
 
@@ -101,7 +102,7 @@ def test_a_damaged_file_is_renamed_and_never_overwritten(tmp_path, damage):
 
 def test_a_directory_that_cannot_be_written_to_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(MarksNotSaved, match="Cannot save"):
+    with pytest.raises(NotSaved, match="Cannot save"):
         MarksFile(tmp_path / "file" / "marks.json").set({"/a": {"pinned": True}})
 
 

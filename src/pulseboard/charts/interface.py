@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pulseboard.charts.derived.heatmap import Heatmap
     from pulseboard.charts.query import GroupQuery, Query
     from pulseboard.charts.results import GroupStatistics, RunSummary, RunTable, TagSummary, Window, XAxisMetric
     from pulseboard.core.changes import Changes
@@ -52,6 +53,13 @@ class Charts(ABC):
     @abstractmethod
     def window(self, query: Query) -> list[Window]:
         """What a chart draws: one window for each tag and each run that has it, in the query's order."""
+
+    @abstractmethod
+    def heatmap(self, run: str, family: str, *, start: float | None, end: float | None, columns: int) -> Heatmap:
+        """The values of a family of tags, such as `gradient_norm/layer_{i}`, between two steps.
+
+        Raises BadQuery if the family has no placeholder.
+        """
 
     @abstractmethod
     def groups(self, query: GroupQuery) -> list[GroupStatistics]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pulseboard.charts.forks import KnownFork, find_parent
 from pulseboard.charts.interface import Charts
 from pulseboard.charts.modules import has_modules
 from pulseboard.charts.query import GroupQuery, Query
@@ -26,6 +27,7 @@ from pulseboard.tbformat import kinds
 if TYPE_CHECKING:
     # These load numpy, which the first list of runs does not need.
     from pulseboard.charts.curve import Curve
+    from pulseboard.charts.derived.heatmap import Heatmap
     from pulseboard.charts.results import GroupStatistics, Window, XAxisMetric
     from pulseboard.charts.windows import Span
 
@@ -39,7 +41,11 @@ EXPRESSION_PREFIX = "="
 """Before an expression over tags where a query names a tag: `=val/loss - train/loss`."""
 
 _CurveKey = tuple[str, int, str, str]
-"""Run, rank, tag, and the tag of the metric that is the x axis, or an empty text."""
+"""Run, rank, tag, and the tag of the metric that is the x axis, an empty text, or `_FORK`."""
+
+_FORK = "\0fork"
+# Files may name each other in a circle.
+_MAX_FORKS = 20
 
 
 class LocalCharts(Charts):
@@ -129,7 +135,12 @@ class LocalCharts(Charts):
             state=state,
             has_modules=self._has_modules(run),
             axis=run.axis,
+            fork=self._fork_of(run),
         )
+
+    def _fork_of(self, run: Run) -> KnownFork | None:
+        fork = self._states.fork(run)
+        return None if fork is None else find_parent(run.name, fork, list(self.runs))
 
     def _has_modules(self, run: Run) -> bool:
         """Checked once, and again after the run has grown: thousands of file system calls are slow."""
@@ -209,6 +220,14 @@ class LocalCharts(Charts):
         self._free_memory()
         return out
 
+    def heatmap(self, run: str, family: str, *, start: float | None, end: float | None, columns: int) -> Heatmap:
+        """The values of a family of tags of a run between two steps."""
+        from pulseboard.charts.derived.heatmap import family_members, heatmap
+
+        found = self.runs[run]
+        scalars = (tag for tag, of_tag in self._tag_sets.of(found).tags.items() if kinds.SCALAR in of_tag)
+        return heatmap(family_members(family, scalars), found.series, start=start, end=end, columns=columns)
+
     def groups(self, query: GroupQuery) -> list[GroupStatistics]:
         """Statistics over groups of runs: one result for each tag and group."""
         from pulseboard.charts import groups, windows
@@ -266,8 +285,8 @@ class LocalCharts(Charts):
             self._note_size(key, found)
         return found
 
-    def _curve(self, run: Run, rank: int, tag: str) -> Curve | None:
-        """The run's curve of this tag, up to date; None if it has none."""
+    def _curve(self, run: Run, rank: int, tag: str, *, forks: int = 0) -> Curve | None:
+        """The run's curve of this tag, up to date; None if it has none. `forks` is how many led here."""
         from pulseboard.charts.curve import Curve
 
         if tag.startswith(EXPRESSION_PREFIX):
@@ -280,7 +299,24 @@ class LocalCharts(Charts):
         with curve.lock:
             curve.update(run_of_rank)
             self._note_size(key, curve)
-        return curve
+        return self._with_parent(run, rank, curve, forks)
+
+    def _with_parent(self, run: Run, rank: int, own: Curve, forks: int) -> Curve:
+        """The curve of a fork begins with its parent's, up to the step of the fork."""
+        fork = self._fork_of(run) if forks < _MAX_FORKS else None
+        parent = None if fork is None else self._find(fork.parent)
+        inherited = None if parent is None else self._curve(parent, rank, own.tag, forks=forks + 1)
+        if fork is None or inherited is None:
+            return own
+        from pulseboard.charts.derived.forked_curve import ForkedCurve
+
+        key = (run.name, rank, own.tag, _FORK)
+        found = self._kept(key, lambda: ForkedCurve(own.tag))
+        assert isinstance(found, ForkedCurve)
+        with found.lock:
+            found.update_from(inherited, own, step=fork.step)
+            self._note_size(key, found)
+        return found
 
     def _computed(self, run: Run, rank: int, tag: str) -> Curve | None:
         """The curve of an expression; None if the run lacks one of its tags."""

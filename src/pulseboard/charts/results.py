@@ -10,6 +10,7 @@ from pulseboard.read.axis.info import AxisInfo
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pulseboard.charts.forks import KnownFork
     from pulseboard.charts.run_states import RunState
 
 
@@ -84,6 +85,7 @@ class RunSummary:
     state: RunState | None  # None if nothing is known except that nothing was written for a while
     has_modules: bool  # it recorded the modules of a model
     axis: AxisInfo  # what its steps count
+    fork: KnownFork | None  # the run that it was forked from
 
 
 @dataclass(frozen=True, slots=True)

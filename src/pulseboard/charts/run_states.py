@@ -7,7 +7,7 @@ from typing import Literal
 
 from pulseboard.read.run import Run
 from pulseboard.rundir.layout import recorded_directory
-from pulseboard.rundir.run_file import RunFile, find_run_file
+from pulseboard.rundir.run_file import Fork, RunFile, find_run_file
 
 RunState = Literal["running", "finished", "failed", "killed", "stalled"]
 
@@ -26,6 +26,7 @@ class RunStates:
 
     def __init__(self) -> None:
         self._files: dict[str, RunFile | None] = {}
+        self._forks: dict[str, Fork | None] = {}
         self._lock = threading.Lock()
 
     def forget(self, run: str) -> None:
@@ -43,6 +44,18 @@ class RunStates:
         if now - max(run.last_written, heartbeat) < _LIVE_SECS:
             return "running"
         return "stalled" if status == "running" else None
+
+    def fork(self, run: Run) -> Fork | None:
+        """What the run was forked from, if run.json says so."""
+        with self._lock:
+            if run.name in self._forks:
+                return self._forks[run.name]
+        file = self._file(run)
+        if file is None:
+            return None
+        with self._lock:  # it never changes, so it is read once, for every curve of the run
+            self._forks[run.name] = file.fork
+        return file.fork
 
     def _file(self, run: Run) -> RunFile | None:
         with self._lock:

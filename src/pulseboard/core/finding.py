@@ -23,10 +23,18 @@ class Evidence:
     value: float
     limit: float | None = None
     step: int | None = None
+    on_curve: bool = False  # whether the value and the limit are values of the metric, which a chart of it can show
 
     def to_dict(self) -> dict[str, Any]:
         """As in the JSON report."""
-        return {"metric": self.metric, "what": self.what, "value": self.value, "limit": self.limit, "step": self.step}
+        return {
+            "metric": self.metric,
+            "what": self.what,
+            "value": self.value,
+            "limit": self.limit,
+            "step": self.step,
+            "on_curve": self.on_curve,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,11 @@ class ActiveRun(MediaCalls, RunMetadata, LiveDiagnosis):
         """The last step that was logged; -1 before the first."""
         return self._step - 1
 
+    def continue_from(self, run_id: str, step: int) -> None:
+        """Record that this run continues another one after a step. Steps that `log` counts itself go on from there."""
+        self._step = step + 1
+        self._update_run_file(fork={"run": run_id, "step": step})
+
     def records_in(self, directory: Path) -> bool:
         """Whether this is the run in `directory`, and not finished."""
         return self._run_file is not None and self._directory == directory and not self.finished

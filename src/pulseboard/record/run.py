@@ -11,6 +11,7 @@ from pulseboard.core.config import as_mapping
 from pulseboard.core.errors import PulseboardError
 from pulseboard.core.locations import is_url
 from pulseboard.record.active_run import ActiveRun
+from pulseboard.record.fork import fork_point
 from pulseboard.record.setting import BadSetting
 from pulseboard.record.settings import load_settings
 
@@ -32,6 +33,8 @@ def init(
     report_to: str | Iterable[str] | None = None,
     resume: str | bool | None = None,
     mode: str | None = None,
+    fork_from: ActiveRun | str | os.PathLike[str] | None = None,
+    step: int | None = None,
     settings_file: str | os.PathLike[str] | None = None,
     **settings: Any,
 ) -> ActiveRun:
@@ -44,10 +47,14 @@ def init(
     group     with `job_type`: words that run.json keeps
     mode      'disabled': nothing is written, and every call is accepted
 
+    fork_from a run, its id or its directory: the new run continues it after `step` (by default its last one), and the
+              dashboard draws the other's curves up to that step in front of its own
+
     In a distributed training, call this in every process: rank 0 writes the run, the others write only what
     they log with `per_rank=True`. For the other settings, and where they can be set, see record/settings.py.
     """
     global _current
+    fork = None if fork_from is None else fork_point(fork_from, step)
     log_directory = None if dir is None else os.fspath(dir)
     run_tag = name if run_tag is None else run_tag
     settings |= {"runs_dir": log_directory, "run_id": run_id, "run_tag": run_tag, "report_to": report_to}
@@ -69,6 +76,8 @@ def init(
         resume=_resume(resume, run_id),
         labels={"project": project, "name": name, "group": group, "job_type": job_type},
     )
+    if fork is not None:
+        _current.continue_from(*fork)
     return _current
 
 

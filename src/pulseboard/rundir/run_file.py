@@ -18,6 +18,14 @@ MAX_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
+class Fork:
+    """The run that another one continues with other settings, and the last step that it takes from it."""
+
+    run: str  # its id
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunFile:
     """The fields of run.json that Pulseboard reads. A field that is missing or of the wrong type has its default."""
 
@@ -31,6 +39,7 @@ class RunFile:
     tags: tuple[str, ...] = ()
     notes: str = ""
     resumed: tuple[float, ...] = ()  # when the run was resumed
+    fork: Fork | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)  # everything in the file: command, host, versions, git, …
 
     @classmethod
@@ -49,6 +58,7 @@ class RunFile:
             tags=tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else (),
             notes=_text(fields.get("notes")) or "",
             resumed=tuple(at for at in resumed if _number(at) is not None) if isinstance(resumed, list) else (),
+            fork=_fork(fields.get("fork")),
             fields=fields,
         )
 
@@ -116,6 +126,13 @@ def _as_json(value: Any) -> Any:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _fork(value: Any) -> Fork | None:
+    match value:
+        case {"run": str(run), "step": int(step)} if run and not isinstance(step, bool):
+            return Fork(run, step)
+    return None
 
 
 def _number(value: Any) -> float | None:

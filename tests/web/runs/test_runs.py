@@ -146,8 +146,9 @@ def test_the_list_can_be_sorted_by_name_start_health_and_last_step(pages, galler
         settle(page)
         return names(page)
 
-    assert order("Name")[0] == "samples/b"  # it was sorted by name already, so this reverses the order
+    assert names(page)[0] == "samples/b"  # the newest first
     assert order("Name")[0] == "base-lr0.0003-seed0"
+    assert order("Name")[0] == "samples/b"
     assert order("Start time")[0] == "samples/b"
     assert order("Start time")[0] == "base-lr0.001-seed0"
     assert order("Last step")[-1].startswith("samples/")

@@ -1,6 +1,6 @@
 // HTTP requests to the server. No other file contains an endpoint's address, except public/prefetch.js.
 
-import { readColumns, type Curve } from "./columns";
+import { readColumns, readHeatmap, type Curve, type Heatmap } from "./columns";
 import { ApiError } from "./errors";
 import type {
   Distributions,
@@ -18,6 +18,7 @@ import type {
   Restart,
   RunHparams,
   RunSummary,
+  SavedView,
   Scorecard,
   ServerStatus,
   Table,
@@ -97,6 +98,9 @@ export const getPositions = async (query: PositionsQuery): Promise<(number | nul
   ((await (await sendJson("positions", "POST", query)).json()) as { x: (number | null)[] }).x;
 export const getWindow = (query: WindowQuery) => getCurves("window", query);
 export const getGroups = (query: GroupsQuery) => getCurves("groups", query);
+/** The values of a family of tags of a run, such as `gradient_norm/layer_{i}`, over all steps. */
+export const getHeatmap = async (run: string, family: string, columns: number): Promise<Heatmap> =>
+  readHeatmap(await (await request("heatmap", { run, family, columns })).arrayBuffer());
 export const getHistograms = (run: string, tag: string, limit: number) =>
   getJson<Histograms>("histograms", { run, tag, limit });
 export const getDistributions = (run: string, tag: string) => getJson<Distributions>("distributions", { run, tag });
@@ -122,6 +126,14 @@ export const getGuide = (slug: string) => getJson<Guide>("guide", { slug });
 export const getScorecard = (run: string, profile?: string) => getJson<Scorecard | null>("scorecard", { run, profile });
 export const getProfiles = () => getJson<{ profiles: GuideProfile[] }>("profiles");
 export const getMeaning = (tag: string) => getJson<Meaning | null>("meaning", { tag });
+
+/** Markdown as safe HTML. */
+export const renderMarkdown = async (text: string): Promise<string> =>
+  ((await (await sendJson("markdown", "POST", { text })).json()) as { html: string }).html;
+export const getViews = async (): Promise<SavedView[]> => (await getJson<{ views: SavedView[] }>("views")).views;
+/** Saves views by name; null removes one. Returns all of them. */
+export const putViews = async (views: Record<string, string | null>): Promise<SavedView[]> =>
+  ((await (await sendJson("views", "PUT", { views })).json()) as { views: SavedView[] }).views;
 
 /** Stores a user's marks, by run. */
 export async function putMarks(marks: Record<string, Marks>): Promise<void> {

@@ -44,16 +44,46 @@ interface Header {
 
 const MAGIC = 0x31434250; // "PBC1", little-endian
 
-/** The curves in a response, and the server revision they belong to. */
-export function readColumns(buffer: ArrayBuffer): { revision: number; curves: Curve[] } {
+/** The header fields and the blocks of the series in a response. */
+function readSeries(buffer: ArrayBuffer): { revision: number; series: Header["series"]; start: number } {
   const view = new DataView(buffer);
   if (buffer.byteLength < 8 || view.getUint32(0, true) !== MAGIC) {
     throw new Error("The response is not in binary columns format: it does not start with PBC1.");
   }
   const length = view.getUint32(4, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length))) as Header;
-  const start = Math.ceil((8 + length) / 8) * 8;
-  return { revision: header.revision, curves: header.series.map((series) => readCurve(buffer, start, series)) };
+  return { ...header, start: Math.ceil((8 + length) / 8) * 8 };
+}
+
+/** A family of tags over steps: one row of values per member, the smallest number first. */
+export interface Heatmap {
+  run: string;
+  family: string;
+  /** The number of each member, as it is in its tag. */
+  members: string[];
+  /** The first and last step. */
+  span: [first: number, last: number];
+  /** The middle of each column. */
+  x: Numbers;
+  /** Members x columns. NaN where nothing was logged, infinite where a value is not finite. */
+  values: Numbers;
+}
+
+export function readHeatmap(buffer: ArrayBuffer): Heatmap {
+  const { series, start } = readSeries(buffer);
+  const { columns, ...header } = series[0]!;
+  return {
+    ...(header as unknown as Pick<Heatmap, "run" | "members" | "span">),
+    family: String(header["tag"]),
+    x: readBlock(buffer, start, columns["x"]!) as Numbers,
+    values: readBlock(buffer, start, columns["values"]!) as Numbers,
+  };
+}
+
+/** The curves in a response, and the server revision they belong to. */
+export function readColumns(buffer: ArrayBuffer): { revision: number; curves: Curve[] } {
+  const { revision, series, start } = readSeries(buffer);
+  return { revision, curves: series.map((one) => readCurve(buffer, start, one)) };
 }
 
 function readCurve(buffer: ArrayBuffer, start: number, series: Header["series"][number]): Curve {

@@ -39,6 +39,7 @@ export interface PositionsQuery {
   x: string;
   places: { run: string; tag: string; step: number }[];
 }
+export type SavedView = Schemas["SavedView"];
 export type Restart = Schemas["Restart"];
 
 export type Severity = Finding["severity"];

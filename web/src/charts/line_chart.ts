@@ -41,8 +41,8 @@ export interface ChartEvents {
   onhover: (pointer: Pointer | null) => void;
   /** Called after the curves were drawn: how many values are outside the range of y because they are outliers. */
   onoutliers: (count: number) => void;
-  /** Called for a click that does not end a drag. */
-  onpick: (x: number) => void;
+  /** Called for a click that does not end a drag; `extend` if a modifier key was pressed. */
+  onpick: (x: number, extend: boolean) => void;
 }
 
 /** How far from a curve the pointer still is at it, in pixels. */
@@ -249,7 +249,8 @@ export class LineChart {
               "mouseup",
               (up) => {
                 const still = Math.hypot(up.clientX - clientX, up.clientY - clientY) < 3;
-                if (still && up.button === 0) this.events.onpick(this.xAt(plot, clientX - box.left));
+                if (!still || up.button !== 0) return;
+                this.events.onpick(this.xAt(plot, clientX - box.left), up.altKey || up.ctrlKey || up.metaKey);
               },
               { once: true },
             );

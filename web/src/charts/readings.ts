@@ -14,17 +14,24 @@ export interface Reading {
   smooth: number | null;
   /** The min and max of the pixel column or band, if they differ. */
   bounds: [min: number, max: number] | null;
+  /** How far above the baseline it is; null for the baseline itself, and where that has no value. */
+  difference: number | null;
 }
 
 export type TooltipOrder = "nearest" | "value" | "name";
 
-/** The readings at an x. Curves that end well before it or start well after it are left out. */
+/**
+ * The readings at an x. Curves that end well before it or start well after it are left out. `baseline` is the run that
+ * the others are compared with.
+ */
 export function readCurves(
   lines: { key: string; label: string; color: string; curve: Curve }[],
   x: number,
   tolerance: number,
+  baseline: string | null = null,
 ): Reading[] {
   const readings: Reading[] = [];
+  const compared = new Map<Reading, Curve>();
   for (const { key, label, color, curve } of lines) {
     const index = nearestIndex(curve.x, x);
     if (index < 0) continue;
@@ -33,7 +40,7 @@ export function readCurves(
     if (outside && Math.abs(nearest - x) > tolerance) continue;
     const low = curve.low?.[index] ?? curve.min[index]!;
     const high = curve.high?.[index] ?? curve.max[index]!;
-    readings.push({
+    const reading: Reading = {
       key,
       label,
       color,
@@ -41,9 +48,23 @@ export function readCurves(
       value: curve.exact ? curve.y[index]! : curve.last[index]!,
       smooth: curve.smooth ? curve.smooth[index]! : null,
       bounds: (!curve.exact || curve.low) && low !== high ? [low, high] : null,
-    });
+      difference: null,
+    };
+    readings.push(reading);
+    compared.set(reading, curve);
   }
+  if (baseline !== null) addDifferences(compared, baseline);
   return readings;
+}
+
+function addDifferences(curves: Map<Reading, Curve>, baseline: string): void {
+  const size = ({ smooth, value }: Reading) => smooth ?? value;
+  const levels = new Map<string, number>();
+  for (const [reading, { run, tag }] of curves) if (run === baseline) levels.set(tag, size(reading));
+  for (const [reading, { run, tag }] of curves) {
+    const level = levels.get(tag);
+    if (run !== baseline && level !== undefined) reading.difference = size(reading) - level;
+  }
 }
 
 /** The key of the reading nearest to a value; null if none is within reach. */

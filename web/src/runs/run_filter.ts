@@ -34,6 +34,8 @@ export function parseRunFilter(filter: string): RunFilter {
   return { matches: (run) => nameMatches(run) && tagsMatch(run), error };
 }
 
-export function filterRuns(runs: RunSummary[], filter: string): RunSummary[] {
-  return runs.filter(parseRunFilter(filter).matches);
+/** The runs that a filter keeps, and the baseline if there is one. */
+export function filterRuns(runs: RunSummary[], filter: string, baseline: string | null = null): RunSummary[] {
+  const { matches } = parseRunFilter(filter);
+  return runs.filter((run) => run.name === baseline || matches(run));
 }

@@ -19,6 +19,7 @@ export function makeRun(name: string, more: Partial<RunSummary> = {}): RunSummar
     state: null,
     has_modules: false,
     axis: { kind: "step", columns: [], steps_per_epoch: null, note: "" },
+    fork: null,
     status: null,
     marks: null,
     ...more,

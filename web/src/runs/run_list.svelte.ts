@@ -21,6 +21,7 @@ class RunList {
     filterRuns(
       runIndex.all.filter((run) => !run.marks?.hidden),
       view.runFilter,
+      view.baseline,
     ),
   );
   listedNames = $derived(this.listed.map((run) => run.name));
@@ -28,11 +29,19 @@ class RunList {
   onlyNewest = $derived(
     isEverything(view.selection) && !runIndex.everyRunChosen && this.listed.length > 2 * FIRST_SELECTION,
   );
-  selected = $derived(this.onlyNewest ? newestNames(this.listed) : selectedNames(view.selection, runIndex.names));
+  selected = $derived.by(() => {
+    const names = this.onlyNewest ? newestNames(this.listed) : selectedNames(view.selection, runIndex.names);
+    // The baseline is always drawn.
+    return view.baseline === null ? names : new Set([...names, view.baseline]);
+  });
   /** The names of the runs on the charts, in an order that does not change as they grow. */
   visible = $derived(this.listedNames.filter((name) => this.selected.has(name)).sort(compareNames));
   visibleSet = $derived(new Set(this.visible));
-  sorted = $derived(sortRuns(this.listed, view.runSort, view.runSortDown, sortedColumn()));
+  sorted = $derived.by(() => {
+    const sorted = sortRuns(this.listed, view.runSort, view.runSortDown, sortedColumn());
+    const isBaseline = (run: RunSummary) => run.name === view.baseline;
+    return [...sorted.filter(isBaseline), ...sorted.filter((run) => !isBaseline(run))];
+  });
   /** The colors that runs had when they were last drawn. Not a state: it only steadies the colors. */
   private lastColors = new Map<string, number>();
   private colorIndexes = $derived.by(() => {

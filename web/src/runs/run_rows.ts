@@ -21,8 +21,13 @@ export type Row =
   | { kind: "folder"; key: string; label: string; depth: number; runs: RunSummary[]; open: boolean }
   | { kind: "run"; key: string; label: string; depth: number; run: RunSummary };
 
-/** Rows of a flat list. Runs that belong to a group are below it. */
-export function flatRows(runs: RunSummary[], group: (run: RunSummary) => string | null, closed: Set<string>): Row[] {
+/** Rows of a flat list. Runs that belong to a group are below it. Labels leave out the prefix of all names. */
+export function flatRows(
+  runs: RunSummary[],
+  group: (run: RunSummary) => string | null,
+  closed: Set<string>,
+  prefix = "",
+): Row[] {
   const groups = new Map<string, RunSummary[]>();
   const ungrouped: RunSummary[] = [];
   for (const run of runs) {
@@ -35,14 +40,14 @@ export function flatRows(runs: RunSummary[], group: (run: RunSummary) => string 
     const key = `group:${name}`;
     const open = !closed.has(key);
     rows.push({ kind: "folder", key, label: name, depth: 0, runs: members, open });
-    if (open) for (const run of members) rows.push(runRow(run, 1));
+    if (open) for (const run of members) rows.push(runRow(run, 1, prefix));
   }
-  for (const run of ungrouped) rows.push(runRow(run, 0));
+  for (const run of ungrouped) rows.push(runRow(run, 0, prefix));
   return rows;
 }
 
-function runRow(run: RunSummary, depth: number): Row {
-  return { kind: "run", key: run.name, label: displayName(run), depth, run };
+function runRow(run: RunSummary, depth: number, prefix: string): Row {
+  return { kind: "run", key: run.name, label: displayName(run, prefix), depth, run };
 }
 
 interface Branch {

@@ -1,5 +1,6 @@
 // Saves the current view as a self-contained HTML file: images instead of canvases, inline styles, no scripts.
 
+import { renderMarkdown } from "../api/client";
 import { frameQueue } from "../charts/drawing/frame_queue";
 import { chartIn } from "../charts/files/picture";
 import { escapeXml } from "../charts/files/svg_context";
@@ -31,6 +32,7 @@ main { overflow: visible; max-width: 1500px; margin: auto }
 .report-head { padding: 16px 16px 0 }
 .report-verdicts { max-width: 1500px; margin: 12px auto; padding: 0 16px; list-style: none }
 .report-verdicts li { padding: 2px 0; overflow-wrap: anywhere }
+.report-text { max-width: 1500px; margin: 12px auto; padding: 0 16px }
 .report-picture { max-width: 100% }
 .chart .report-picture { display: block; width: 100%; height: 100%; object-fit: contain }
 article.scalar { height: auto; content-visibility: visible }
@@ -52,7 +54,7 @@ export async function exportReport(): Promise<void> {
   if (!main) return;
   try {
     await waitForCards(main);
-    const body = verdicts() + (await staticCopy(main));
+    const body = verdicts() + (await texts()) + (await staticCopy(main));
     const now = formatTime(Date.now() / 1000);
     const title = `${server.status?.title ?? "Pulseboard"}: ${view.tab ?? FALLBACK_TAB}`;
     const html =
@@ -92,6 +94,14 @@ function verdicts(): string {
     return [`<li>${status} <b>${escapeXml(runLabel(health.run.name))}</b>: ${escapeXml(text)}</li>`];
   });
   return items.length > 0 ? `<ul class="report-verdicts">${items.join("")}</ul>` : "";
+}
+
+/** The user's text blocks. The Scalars tab shows them itself, among the charts. */
+async function texts(): Promise<string> {
+  if (view.tab === FALLBACK_TAB) return "";
+  const blocks = view.panels.flatMap((panel) => ("text" in panel ? [panel.text] : []));
+  const rendered = await Promise.all(blocks.map(renderMarkdown));
+  return rendered.map((html) => `<section class="report-text prose">${html}</section>`).join("");
 }
 
 /** Waits until every card has its data, but not forever. */

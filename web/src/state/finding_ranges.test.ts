@@ -9,7 +9,7 @@ const finding = (slug: string, severity: Finding["severity"], more: Partial<Find
   first_step: 10,
   last_step: 20,
   summary: slug,
-  evidence: [{ metric: "train/loss", what: "rose to", value: 9, limit: 3, step: 12 }],
+  evidence: [{ metric: "train/loss", what: "rose to", value: 9, limit: 3, step: 12, on_curve: true }],
   causes: [],
   checks: [],
   fixes: [],
@@ -44,7 +44,7 @@ test("a finding has a range on the tag of its metric, and on no other", () => {
 });
 
 test("the tags of a finding are its metric and those of its evidence", () => {
-  const item = { what: "", value: 1, limit: 2, step: null };
+  const item = { what: "", value: 1, limit: 2, step: null, on_curve: false };
   const evidence = [
     { metric: "a", ...item },
     { metric: "b", ...item },

@@ -4,7 +4,7 @@ import { getRuns, putMarks } from "../api/client";
 import type { Marks, RunSummary } from "../api/types";
 import { showError } from "../ui/messages.svelte";
 import { PendingMarks } from "./pending_marks";
-import { displayName } from "./run_name";
+import { commonPrefix, displayName } from "./run_name";
 
 class RunIndex {
   all = $state.raw<RunSummary[]>([]);
@@ -14,6 +14,8 @@ class RunIndex {
   newestNoticeRead = $state(false);
   names = $derived(this.all.map((run) => run.name));
   byName = $derived(new Map(this.all.map((run) => [run.name, run])));
+  /** The folders that the names of all runs begin with. Labels leave them out. */
+  prefix = $derived(commonPrefix(this.names));
   hidden = $derived(this.all.filter((run) => run.marks?.hidden));
 }
 
@@ -21,7 +23,7 @@ export const runIndex = new RunIndex();
 
 export function runLabel(name: string): string {
   const run = runIndex.byName.get(name);
-  return run ? displayName(run) : name;
+  return run ? displayName(run, runIndex.prefix) : name;
 }
 
 const pendingMarks = new PendingMarks();

@@ -4,7 +4,7 @@ import { untrack } from "svelte";
 import type { XAxis } from "../api/types";
 import { settings } from "./settings.svelte";
 import { formatHash, parseHash, parseSearch, withoutView, type FindTab } from "./view/url";
-import { DEFAULT_VIEW, type CardView, type GroupBy, type RunSort, type View } from "./view/view";
+import { DEFAULT_VIEW, type CardView, type GroupBy, type Panel, type RunSort, type View } from "./view/view";
 
 /** The parts of the view that the page remembers between visits. */
 const PREFERENCES = [
@@ -62,6 +62,11 @@ export function writeUrl(findTab: FindTab): void {
   const opened = view.full !== null && before.full === undefined;
   if (newTab || opened) history.pushState(null, "", url);
   else history.replaceState(null, "", url);
+}
+
+/** The view as the part of the URL after #: everything that differs from the defaults. */
+export function viewHash(): string {
+  return formatHash(view).slice(1);
 }
 
 /** A link that shows this view to anyone: it contains everything that differs from the defaults. */
@@ -134,12 +139,38 @@ export function togglePin(tag: string): void {
   view.pinned = view.pinned.includes(tag) ? view.pinned.filter((other) => other !== tag) : [...view.pinned, tag];
 }
 
-export function addOverlay(tags: string[]): void {
-  view.overlays = [...view.overlays, tags];
+export function addPanel(panel: Panel): void {
+  view.panels = [...view.panels, panel];
 }
 
-export function removeOverlay(index: number): void {
-  view.overlays = view.overlays.filter((_, i) => i !== index);
+export function changePanel(index: number, panel: Panel): void {
+  view.panels = view.panels.map((other, i) => (i === index ? panel : other));
+}
+
+export function removePanel(index: number): void {
+  view.panels = view.panels.filter((_, i) => i !== index);
+}
+
+/** Moves one of the user's cards by a number of places. */
+export function movePanel(index: number, by: number): void {
+  const panels = [...view.panels];
+  const [panel] = panels.splice(index, 1);
+  if (panel) panels.splice(Math.max(0, index + by), 0, panel);
+  view.panels = panels;
+}
+
+// ---- the baseline and selected steps
+
+/** Compares the other runs with this one; null ends that. */
+export function setBaseline(run: string | null): void {
+  view.baseline = run;
+  if (run === null) view.difference = false;
+}
+
+/** Selects a step, or all steps from the first selected one to this one. */
+export function selectStep(step: number, extend: boolean): void {
+  const first = extend && view.steps ? view.steps[0] : step;
+  view.steps = [Math.min(first, step), Math.max(first, step)];
 }
 
 // ---- the list of runs

@@ -47,15 +47,22 @@ export function themeColors(): ThemeColors {
   return colors;
 }
 
-const runColors = new Map<Theme, string[]>();
+const colorLists = new Map<string, string[]>();
 
-/** The colors of runs in a theme, read from the style sheet while that theme is shown. */
-export function runColorsOf(shown: Theme): string[] {
-  let colors = runColors.get(shown);
+/** A list of colors of a theme, read from the style sheet while that theme is shown. */
+function colorList(name: string, shown: Theme): string[] {
+  const key = `${shown} ${name}`;
+  let colors = colorLists.get(key);
   if (!colors) {
-    const list = getComputedStyle(document.documentElement).getPropertyValue("--run-colors");
+    const list = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
     colors = list.split(",").map((color) => longHex(color.trim()));
-    runColors.set(shown, colors);
+    colorLists.set(key, colors);
   }
   return colors;
 }
+
+/** The colors of runs. */
+export const runColorsOf = (shown: Theme): string[] => colorList("run-colors", shown);
+
+/** The colors of a heatmap, from the smallest to the largest value. */
+export const heatColorsOf = (shown: Theme): string[] => colorList("heat-colors", shown);

@@ -59,7 +59,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     access = parser.add_argument_group("access")
     access.add_argument("--token", help="require this token; safer in $PULSEBOARD_TOKEN, which `ps` does not show")
     access.add_argument("--read_token", metavar="TOKEN", help="a token for read-only access")
-    access.add_argument("--token_file", metavar="FILE", help="lines of `read TOKEN` or `full TOKEN`; sha256:HASH works")
+    access.add_argument(
+        "--token_file", metavar="FILE", help="lines of `read TOKEN NAME` or `full TOKEN NAME`; sha256:HASH works"
+    )
     access.add_argument(
         "--new_token", action="store_true", help="replace the token that --bind_all generated at an earlier start"
     )

@@ -165,7 +165,7 @@ class App:
         return await self._call(endpoint, request, role)
 
     async def _call(self, endpoint: Endpoint, request: Request, role: Role) -> Response | StreamingResponse:
-        api_request = await endpoint.read(request, role=role)
+        api_request = await endpoint.read(request, role=role, user=self.guard.user_of)
         if not endpoint.inline:
             self.dashboard.diagnosis.yield_to_requests()
         try:

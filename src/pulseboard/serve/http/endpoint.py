@@ -25,12 +25,20 @@ if TYPE_CHECKING:
 class ApiRequest:
     """A validated request to an endpoint: its values by name."""
 
-    def __init__(self, http: Request, values: Mapping[str, Any], *, role: Role) -> None:
+    def __init__(
+        self, http: Request, values: Mapping[str, Any], *, role: Role, user: Callable[[Request], str | None]
+    ) -> None:
         self.http, self.values, self.role = http, values, role
+        self._user = user
         self.etag: str | None = None
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
+
+    @property
+    def user(self) -> str | None:
+        """The name of the token that the request has; None if it has none with a name."""
+        return self._user(self.http)
 
     def revalidate(self, *state: object) -> None:
         """Set the ETag from the request and from `state`, everything else that the response depends on.
@@ -63,14 +71,14 @@ class Endpoint:
     inline: bool = False  # fast enough to run on the event loop, without a thread
     lane: LaneName = "heavy"  # "quick": always fast, so that it need not wait for charts of other clients
 
-    async def read(self, request: Request, *, role: Role) -> ApiRequest:
-        """The request, validated. Raises BadRequest if it does not fit the declaration."""
+    async def read(self, request: Request, *, role: Role, user: Callable[[Request], str | None]) -> ApiRequest:
+        """The request, validated; `user` returns who sent it. Raises BadRequest if it does not fit the declaration."""
         query = request.query()
         query.pop("token", None)
         values = validate_query(query, self.query, required=self.required)
         if self.body is not None:
             values |= _read_body(await request.body(), request, self.body)
-        return ApiRequest(request, values, role=role)
+        return ApiRequest(request, values, role=role, user=user)
 
 
 def _read_body(data: bytes, request: Request, schema: Schema) -> dict[str, Any]:

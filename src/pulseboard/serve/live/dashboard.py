@@ -15,6 +15,7 @@ from pulseboard.serve.live.diagnosis_worker import DiagnosisWorker
 from pulseboard.serve.live.revisions import Revisions
 from pulseboard.serve.live.value_cache import ValueCache
 from pulseboard.serve.marks import MarksFile, key_of
+from pulseboard.serve.saved_views import SavedViews
 
 if TYPE_CHECKING:
     from pulseboard.charts.interface import Charts
@@ -58,6 +59,7 @@ class Dashboard:
         self.charts: Charts = LocalCharts(self.runs)
         self.revisions = Revisions()
         self.marks = marks or MarksFile()
+        self.views = SavedViews([one.location for one in log_directories])
         self.diagnosis = DiagnosisWorker(self.runs, self.revisions)
         self._value_cache = ValueCache()
         self.loading: Loading | None = Loading(0, 0)
@@ -165,7 +167,7 @@ class Dashboard:
             return {}
         return {name: by_key[key] for name, run in self.runs.items() if (key := key_of(*run.identity)) in by_key}
 
-    def set_marks(self, marks: dict[str, dict[str, Any] | None]) -> None:
-        """Replace the marks of these runs; None removes them."""
-        self.marks.set({key_of(*self.runs[name].identity): given for name, given in marks.items()})
+    def set_marks(self, marks: dict[str, dict[str, Any] | None], *, by: str | None = None) -> None:
+        """Replace the marks of these runs; None removes them. `by` is the name of the user, if it is known."""
+        self.marks.set({key_of(*self.runs[name].identity): given for name, given in marks.items()}, by=by)
         self.revisions.record_marks(self.runs[name].name for name in marks)

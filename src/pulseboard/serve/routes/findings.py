@@ -25,6 +25,7 @@ _EVIDENCE = schema.named_record(
         "value": _OPTIONAL_NUMBER,
         "limit": _OPTIONAL_NUMBER,
         "step": _OPTIONAL_STEP,
+        "on_curve": schema.boolean("the value and the limit are values of the metric"),
     },
 )
 _FINDING = schema.named_record(

@@ -39,5 +39,5 @@ def marks(dashboard: Dashboard, request: ApiRequest) -> Response:
     full_role=True,
 )
 def set_marks(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
-    dashboard.set_marks(request["marks"])
+    dashboard.set_marks(request["marks"], by=request.user)
     return {"marks": dashboard.marks_by_run()}

@@ -39,6 +39,13 @@ _RUN_SUMMARY = schema.named_record(
         ),
         "has_modules": schema.boolean("api/modules has the modules of its model"),
         "axis": AXIS,
+        "fork": schema.nullable(
+            schema.record(
+                {"parent": schema.string("name of a run"), "step": STEP},
+                "The run that this one was forked from, and the last step that it has of it.",
+                required=("parent", "step"),
+            )
+        ),
         "status": schema.nullable(STATUS),
         "marks": schema.nullable(MARKS),
     },
@@ -91,6 +98,7 @@ def _run_summary(run: RunSummary, status: str | None, marks: dict[str, Any] | No
         "state": run.state,
         "has_modules": run.has_modules,
         "axis": run.axis.as_dict(),
+        "fork": None if run.fork is None else {"parent": run.fork.parent, "step": run.fork.step},
         "status": status,
         "marks": marks,
     }

@@ -20,6 +20,7 @@ _STATUS = schema.named_record(
         ),
         "revision": schema.integer(),
         "role": schema.choice("read", "full"),
+        "user": schema.nullable(schema.string("the name of the token that the request has")),
         "findings": schema.boolean("whether this server diagnoses runs"),
     },
 )
@@ -35,6 +36,7 @@ def status(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
         "loading": None if loading is None else {"done": loading.done, "total": loading.total},
         "revision": dashboard.revisions.current,
         "role": request.role,
+        "user": request.user,
         "findings": dashboard.diagnosis.available,
     }
 

@@ -21,6 +21,7 @@ Role = Literal["read", "full"]
 
 # Guessing sixteen characters over HTTP takes too long, even if a person chose them.
 MIN_TOKEN_LENGTH = 16
+_MAX_NAME_LENGTH = 100
 _HASH_PREFIX = "sha256:"
 _COOKIE_SECS = 30 * 24 * 3600
 
@@ -31,13 +32,14 @@ class BadToken(PulseboardError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token's hash and role. The token itself is not kept."""
+    """A token's hash and role, and who uses it. The token itself is not kept."""
 
     digest: bytes
     role: Role
+    name: str | None = None
 
     @classmethod
-    def of(cls, token: str, *, role: Role) -> Token:
+    def of(cls, token: str, *, role: Role, name: str | None = None) -> Token:
         """From a token, or from `sha256:` and its hexadecimal hash."""
         if token.startswith(_HASH_PREFIX):
             try:
@@ -48,13 +50,13 @@ class Token:
                 raise BadToken(
                     f"Invalid token hash. Use {_HASH_PREFIX} and the 64 hexadecimal digits that `sha256sum` prints."
                 )
-            return cls(digest, role)
+            return cls(digest, role, name)
         if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
             raise BadToken(
                 f"Invalid token. Use at least {MIN_TOKEN_LENGTH} printable ASCII characters without spaces, or leave "
                 "it out to have one generated."
             )
-        return cls(_digest(token), role)
+        return cls(_digest(token), role, name)
 
     @property
     def as_hash(self) -> str:
@@ -70,19 +72,27 @@ def new_token() -> str:
 
 
 def read_token_file(path: str) -> list[Token]:
-    """The tokens in a file: one role and token (or hash) per line; lines that start with # are comments."""
+    """The tokens in a file: one role and token (or hash) per line, and the name of its user if it has one.
+
+    Lines that start with # are comments, and so is what follows a # after a space.
+    """
     with open(path, encoding="utf-8") as stream:
-        lines = [line.split() for line in stream if line.strip() and not line.lstrip().startswith("#")]
+        lines = [words for line in stream if (words := _without_comment(line.split()))]
     tokens = []
     for parts in lines:
         match parts:
-            case [("read" | "full") as role, token]:
-                tokens.append(Token.of(token, role=role))
+            case [("read" | "full") as role, token, *name]:
+                tokens.append(Token.of(token, role=role, name=" ".join(name)[:_MAX_NAME_LENGTH] or None))
             case _:
-                raise BadToken(f"Invalid line in the token file. Write `read TOKEN` or `full TOKEN`. {path}")
+                raise BadToken(f"Invalid line in the token file. Write `read TOKEN NAME` or `full TOKEN NAME`. {path}")
     if not tokens:
         raise BadToken(f"The token file is empty. Add a line `full TOKEN`. {path}")
     return tokens
+
+
+def _without_comment(words: list[str]) -> list[str]:
+    comment = next((i for i, word in enumerate(words) if word.startswith("#")), len(words))
+    return words[:comment]
 
 
 def _digest(token: str) -> bytes:
@@ -178,6 +188,19 @@ class Guard:
         # Compare with every token in constant time, so that the duration reveals nothing.
         roles = [known.role for known in self.tokens if hmac.compare_digest(known.digest, digest)]
         return ("full" if "full" in roles else "read") if roles else None
+
+    def user_of(self, request: Request) -> str | None:
+        """The name of the request's token; None if it has none, or one without a name."""
+        digests = [_digest(candidate) for candidate in self._candidates(request)]
+        return next(
+            (
+                known.name
+                for digest in digests
+                for known in self.tokens
+                if known.name and hmac.compare_digest(known.digest, digest)
+            ),
+            None,
+        )
 
     def _candidates(self, request: Request) -> Iterable[str]:
         scheme, _, value = request.headers.get("authorization", "").partition(" ")

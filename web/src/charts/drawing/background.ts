@@ -18,6 +18,8 @@ export interface Background {
   shaded: ShadedRange[];
   /** Where runs were restarted. */
   restarts: number[];
+  /** The first and last selected x; null if none is. */
+  selected: [number, number] | null;
   /** Thresholds, drawn as horizontal lines. */
   limits: number[];
 }
@@ -26,6 +28,7 @@ export function drawBackground(area: PlotArea, background: Background, colors: T
   for (const band of background.bands) drawBand(area, band, colors);
   for (const range of background.shaded) drawShading(area, range, colors);
   area.context.lineWidth = area.ratio;
+  if (background.selected) drawSelection(area, background.selected, colors);
   if (background.restarts.length > 0) drawRestarts(area, background.restarts, colors);
   if (background.limits.length > 0) drawLimits(area, background.limits, colors);
   area.context.setLineDash([]);
@@ -60,6 +63,20 @@ function drawRestarts({ context, scales, box, ratio }: PlotArea, restarts: numbe
   context.beginPath();
   for (const restart of restarts) {
     const x = Math.round(scales.x(restart)) + 0.5;
+    context.moveTo(x, box.top);
+    context.lineTo(x, box.top + box.height);
+  }
+  context.stroke();
+}
+
+function drawSelection({ context, scales, box }: PlotArea, selected: [number, number], colors: ThemeColors): void {
+  const [left, right] = selected.map((x) => Math.round(scales.x(x)) + 0.5) as [number, number];
+  context.fillStyle = withAlpha(colors.text, 0.08);
+  context.fillRect(left, box.top, right - left, box.height);
+  context.strokeStyle = withAlpha(colors.text, 0.9);
+  context.setLineDash([]);
+  context.beginPath();
+  for (const x of new Set([left, right])) {
     context.moveTo(x, box.top);
     context.lineTo(x, box.top + box.height);
   }

@@ -29,6 +29,7 @@ function chart(lines: ChartOptions["lines"], more: Partial<ChartOptions> = {}): 
     bands: [],
     limits: [],
     restarts: [],
+    selected: null,
     highlight: null,
     compact: false,
     wheelZooms: false,

@@ -40,14 +40,38 @@ describe("the view in the URL", () => {
       syncZoom: true,
       zoom: [10, 250.5],
       pinned: ["train/loss"],
-      overlays: [["train/loss", "val/loss"]],
+      panels: [{ tags: ["train/loss", "val/loss"] }],
+      baseline: "a/b",
+      difference: true,
+      steps: [100, 250],
       groupBy: { kind: "regex", value: "^(.*)-seed\\d+" },
       statistic: "median-range",
-      runSort: "started",
+      runSort: "last_step",
       runSortDown: true,
       compare: ["a", "b"],
     };
     expect({ ...DEFAULT_VIEW, ...parseHash(formatHash(view)) }).toEqual(view);
+  });
+
+  test("cards of the user's own, and selected steps, survive it too", () => {
+    const view: View = {
+      ...DEFAULT_VIEW,
+      tab: "scalars",
+      steps: [7, 7],
+      panels: [
+        { tags: ["a", "=b - c"], title: "Gap & more", x: "tag:tokens", groupBy: { kind: "hparam", value: "lr" } },
+        { text: "# Title\n\n* a" },
+      ],
+    };
+    expect(formatHash(view)).toMatch(/&steps=7$/);
+    expect({ ...DEFAULT_VIEW, ...parseHash(formatHash(view)) }).toEqual(view);
+    expect(
+      parseHash('#scalars&panels=[1,{},{"tags":[]},{"tags":["a"],"x":"tag:","groupBy":{"kind":"x"}}]').panels,
+    ).toEqual([{ tags: ["a"] }]);
+    expect(parseHash('#scalars&overlays=[["a","b"]]&steps=9,3')).toMatchObject({
+      panels: [{ tags: ["a", "b"] }],
+      steps: [3, 9],
+    });
   });
 
   test("a metric can be the x axis", () => {

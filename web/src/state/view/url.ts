@@ -1,6 +1,7 @@
 // The view as a URL hash, in TensorBoard's format with our additions.
 
 import type { Smoother, Statistic, XAxis } from "../../api/types";
+import { formatPanels, parseOverlays, parsePanels } from "./panels";
 import { DEFAULT_VIEW, FALLBACK_TAB, type CardView, type RunSort, type View } from "./view";
 
 /** Finds a tab's id by a name in a URL; null if there is no such tab. */
@@ -109,7 +110,10 @@ function readPart(view: Partial<View>, key: string, value: string): void {
       );
       break;
     case "overlays":
-      view.overlays = parseList(value).flatMap((tags) => (Array.isArray(tags) ? [tags.map(String)] : []));
+      view.panels = parseOverlays(parseList(value));
+      break;
+    case "panels":
+      view.panels = parsePanels(parseList(value));
       break;
     case "cards":
       view.cards = parseCards(value);
@@ -146,6 +150,17 @@ function readPart(view: Partial<View>, key: string, value: string): void {
     case "statistic":
       if (["mean-sd", "mean-se", "mean-95", "median-range"].includes(value)) view.statistic = value as Statistic;
       break;
+    case "baseline":
+      view.baseline = value;
+      break;
+    case "difference":
+      view.difference = parseFlag(value);
+      break;
+    case "steps": {
+      const [first, last = first] = value.split(",").map(Number);
+      if (isRange([first, last])) view.steps = [Math.min(first!, last!), Math.max(first!, last!)];
+      break;
+    }
     case "sort": {
       view.runSortDown = value.startsWith("-");
       view.runSort = value.replace(/^-/, "") as RunSort;
@@ -176,7 +191,7 @@ export function formatHash(view: View): string {
   if (view.zoom) add("zoom", view.zoom.map((v) => +v.toPrecision(12)).join(","));
   if (view.tooltipSort !== base.tooltipSort) add("tooltip", view.tooltipSort);
   if (view.pinned.length > 0) add("pinned", JSON.stringify(view.pinned));
-  if (view.overlays.length > 0) add("overlays", JSON.stringify(view.overlays));
+  if (view.panels.length > 0) add(...formatPanels(view.panels));
   const cards = Object.entries(view.cards);
   if (cards.length > 0) add("cards", JSON.stringify(Object.fromEntries(cards), shortNumber));
   if (view.full !== null) add("full", view.full);
@@ -185,6 +200,9 @@ export function formatHash(view: View): string {
   if (view.groupBy.kind === "regex" && view.groupBy.value) add("groupRegex", view.groupBy.value);
   if (view.groupBy.kind === "hparam" && view.groupBy.value) add("groupHparam", view.groupBy.value);
   if (view.statistic !== base.statistic) add("statistic", view.statistic);
+  if (view.baseline !== null) add("baseline", view.baseline);
+  if (view.difference) add("difference", "1");
+  if (view.steps) add("steps", [...new Set(view.steps)].join(","));
   if (view.runSort !== base.runSort || view.runSortDown !== base.runSortDown) {
     add("sort", (view.runSortDown ? "-" : "") + view.runSort);
   }

@@ -16,6 +16,13 @@ export interface CardView {
   outliers?: boolean;
 }
 
+/** A card that the user put together: tags on one chart, with its own axis and groups if it has any, or text. */
+export type Panel =
+  | { tags: string[]; title?: string; x?: XAxis; groupBy?: GroupBy }
+  /** Markdown. */
+  | { text: string };
+export type ChartPanel = Extract<Panel, { tags: string[] }>;
+
 /** The tab that is shown if the URL names none. */
 export const FALLBACK_TAB = "scalars";
 
@@ -42,14 +49,20 @@ export interface View {
   /** Whether bands of healthy and unhealthy values are drawn. */
   bands: boolean;
   pinned: string[];
-  /** Cards that draw several tags together. */
-  overlays: string[][];
+  /** The user's own cards, in their order. */
+  panels: Panel[];
   /** The cards that differ from the others, by their tags joined with line breaks. */
   cards: Record<string, CardView>;
   /** The card that is open at full size. */
   full: string | null;
   groupBy: GroupBy;
   statistic: Statistic;
+  /** The run that the others are compared with. It is always drawn. */
+  baseline: string | null;
+  /** Whether charts draw the differences from the baseline. */
+  difference: boolean;
+  /** The first and last selected step, whose values are in a table below each chart; null if none is selected. */
+  steps: [number, number] | null;
   runSort: RunSort;
   runSortDown: boolean;
   /** The run that a tab shows: Health, Graph. */
@@ -75,13 +88,16 @@ export const DEFAULT_VIEW: View = {
   findings: true,
   bands: false,
   pinned: [],
-  overlays: [],
+  panels: [],
   cards: {},
   full: null,
   groupBy: { kind: "none" },
   statistic: "mean-sd",
-  runSort: "name",
-  runSortDown: false,
+  baseline: null,
+  difference: false,
+  steps: null,
+  runSort: "started",
+  runSortDown: true,
   run: null,
   compare: [],
 };

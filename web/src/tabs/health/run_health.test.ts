@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { makeCurve } from "../../api/columns";
 import type { Finding, Incident, RunReport, RunSummary } from "../../api/types";
-import { limitsOnCurve } from "./limits";
+import { limitsOnChart } from "./limits";
 import { countStatuses, healthOf, sortByHealth } from "./run_health";
 import { actionOf, verdictOf } from "./verdict";
 
@@ -12,7 +11,7 @@ const finding = (slug: string, severity: Finding["severity"], more: Partial<Find
   first_step: 10,
   last_step: 20,
   summary: slug,
-  evidence: [{ metric: "train/loss", what: "rose to", value: 9, limit: 3, step: 12 }],
+  evidence: [{ metric: "train/loss", what: "rose to", value: 9, limit: 3, step: 12, on_curve: true }],
   causes: [],
   checks: [],
   fixes: [],
@@ -67,6 +66,7 @@ const run = (name: string, expected: string[] = []): RunSummary => ({
   state: null,
   has_modules: false,
   axis: { kind: "step", columns: [], steps_per_epoch: null, note: "" },
+  fork: null,
   status: null,
   marks: { expected },
 });
@@ -175,18 +175,16 @@ describe("the verdict", () => {
 });
 
 describe("limits on a chart", () => {
-  const curve = makeCurve("r", "a", [0, 5, 10], [0.2, 1, 8]);
-  const evidence = (value: number, limit: number | string, step: number | null, metric = "a") =>
-    finding("x", "info", { evidence: [{ metric, what: "", value, limit, step }] });
+  const evidence = (limit: number | string, on_curve: boolean, metric = "a") =>
+    finding("x", "info", { evidence: [{ metric, what: "", value: 8, limit, step: 10, on_curve }] });
 
-  test("a limit is drawn if the value it was compared with is on the curve", () => {
-    expect(limitsOnCurve(evidence(8.001, 3, 10), curve)).toEqual([3]);
+  test("a limit is drawn if it is a value of the metric", () => {
+    expect(limitsOnChart(evidence(3, true), "a")).toEqual([3]);
   });
 
   test("a limit on a share, a count or another metric is not", () => {
-    expect(limitsOnCurve(evidence(0.45, 0.1, 5), curve)).toEqual([]);
-    expect(limitsOnCurve(evidence(8, 3, null), curve)).toEqual([]);
-    expect(limitsOnCurve(evidence(8, 3, 10, "b"), curve)).toEqual([]);
-    expect(limitsOnCurve(evidence(8, "nan", 10), curve)).toEqual([]);
+    expect(limitsOnChart(evidence(3, false), "a")).toEqual([]);
+    expect(limitsOnChart(evidence(3, true, "b"), "a")).toEqual([]);
+    expect(limitsOnChart(evidence("nan", true), "a")).toEqual([]);
   });
 });

@@ -18,6 +18,11 @@ export function formatValue(value: number | null | undefined, digits = 4): strin
   return short.replace(/^-/, "−");
 }
 
+/** A difference: always with its sign, `+0.12` or `−3`. */
+export function formatSigned(value: number | null | undefined, digits = 3): string {
+  return `${typeof value === "number" && value > 0 ? "+" : ""}${formatValue(value, digits)}`;
+}
+
 /** A whole number with thin spaces between thousands. */
 export function withThousands(value: number): string {
   const text = String(Math.abs(Math.round(value)));

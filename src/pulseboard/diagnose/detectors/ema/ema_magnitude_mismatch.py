@@ -30,6 +30,13 @@ def ema_magnitude_mismatch(case: Case) -> Iterator[Finding]:
         f"{high:g}).",
         first_step=int(steps[int(np.argmax(outside))]),
         evidence=[
-            Evidence(ratio.tag, "ratio of the weight norms", level, low if level < low else high, int(steps[-1]))
+            Evidence(
+                ratio.tag,
+                "ratio of the weight norms",
+                level,
+                low if level < low else high,
+                int(steps[-1]),
+                on_curve=True,
+            )
         ],
     )

@@ -23,6 +23,6 @@ def target_gradient(case: Case) -> Iterator[Finding]:
             track,
             f"{track.tag} reached {track.high:.2g}; the target network should get no gradients.",
             first_step=int(steps[int((values > limit).argmax())]),
-            evidence=[Evidence(track.tag, "largest gradient", track.high, limit, track.step_of_high())],
+            evidence=[Evidence(track.tag, "largest gradient", track.high, limit, track.step_of_high(), on_curve=True)],
         )
         return

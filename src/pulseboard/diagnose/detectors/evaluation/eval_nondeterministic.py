@@ -21,5 +21,5 @@ def eval_nondeterministic(case: Case) -> Iterator[Finding]:
         "warning",
         probe,
         f"Two evaluations of the same batch differ by {probe.high:.3g} ({probe.tag}).",
-        evidence=[Evidence(probe.tag, "largest difference", probe.high, limit)],
+        evidence=[Evidence(probe.tag, "largest difference", probe.high, limit, on_curve=True)],
     )

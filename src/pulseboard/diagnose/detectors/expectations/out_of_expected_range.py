@@ -42,7 +42,7 @@ def out_of_expected_range(case: Case) -> Iterator[Finding]:
                 "info",
                 track,
                 f"{tag} is {number(level)}, in the {bad.kind} range of the {case.profile.name} profile.",
-                evidence=[Evidence(tag, "latest value", level, near, track.last_step)],
+                evidence=[Evidence(tag, "latest value", level, near, track.last_step, on_curve=True)],
             )
             continue
         stage = _stage(metric.stages, progress)
@@ -55,7 +55,12 @@ def out_of_expected_range(case: Case) -> Iterator[Finding]:
                 f"{stage.high:g}.",
                 evidence=[
                     Evidence(
-                        tag, "latest value", level, stage.low if level < stage.low else stage.high, track.last_step
+                        tag,
+                        "latest value",
+                        level,
+                        stage.low if level < stage.low else stage.high,
+                        track.last_step,
+                        on_curve=True,
                     )
                 ],
             )
@@ -77,7 +82,7 @@ def _unlike_earlier(case: Case) -> Iterator[Finding]:
             f"{away.last_x:.0f}: {number(away.level)} compared with {number(away.middle)}.",
             first_step=round(away.first_x),
             last_step=round(away.last_x),
-            evidence=[Evidence(track.tag, "level, compared with earlier runs", away.level, away.middle)],
+            evidence=[Evidence(track.tag, "level, compared with earlier runs", away.level, away.middle, on_curve=True)],
         )
 
 

@@ -35,5 +35,5 @@ def moe_zloss_high(case: Case) -> Iterator[Finding]:
         track,
         f"{track.tag} is {number(level)}"
         + (f", {multiple(grown)} its value after warm-up." if grown >= times else f"; {limit:g} or less is usual."),
-        evidence=[Evidence(track.tag, "latest value", level, limit, int(steps[-1]))],
+        evidence=[Evidence(track.tag, "latest value", level, limit, int(steps[-1]), on_curve=True)],
     )

@@ -22,5 +22,5 @@ def gpu_fault(case: Case) -> Iterator[Finding]:
             track,
             f"{track.tag} rose from {first:.0f} to {track.high:.0f}: the GPU or its memory has errors.",
             first_step=track.step_of_high(),
-            evidence=[Evidence(track.tag, "error count", track.high, first, track.step_of_high())],
+            evidence=[Evidence(track.tag, "error count", track.high, first, track.step_of_high(), on_curve=True)],
         )

@@ -27,6 +27,6 @@ def gpu_underused(case: Case) -> Iterator[Finding]:
             "info",
             track,
             f"GPU utilization is below {busy:.0f} % in 95 of 100 samples ({track.tag}).",
-            evidence=[Evidence(track.tag, "95th percentile", busy, limit)],
+            evidence=[Evidence(track.tag, "95th percentile", busy, limit, on_curve=True)],
         )
         return

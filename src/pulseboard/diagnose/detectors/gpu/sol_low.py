@@ -27,5 +27,5 @@ def sol_low(case: Case) -> Iterator[Finding]:
         "info",
         track,
         f"{track.tag} stays around {level:.0f} % or below; well-tuned training reaches {limit:g} % or more.",
-        evidence=[Evidence(track.tag, "80th percentile", level, limit)],
+        evidence=[Evidence(track.tag, "80th percentile", level, limit, on_curve=True)],
     )

@@ -52,5 +52,5 @@ def _finding(
         severity,
         tag,
         f"{tag} is {what}." if value != value else f"{tag} reached {value:.4g}, {what}.",
-        evidence=[Evidence(tag, what, value, limit)],
+        evidence=[Evidence(tag, what, value, limit, on_curve=True)],
     )

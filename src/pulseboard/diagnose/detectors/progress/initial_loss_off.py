@@ -46,7 +46,7 @@ def initial_loss_off(case: Case) -> Iterator[Finding]:
         f"{loss.tag} starts at {values[0]:.4g}; for an untrained model it should be about {guess:.4g}.",
         first_step=int(steps[0]),
         last_step=int(steps[0]),
-        evidence=[Evidence(loss.tag, "first value", float(values[0]), limit, int(steps[0]))],
+        evidence=[Evidence(loss.tag, "first value", float(values[0]), limit, int(steps[0]), on_curve=True)],
     )
 
 
@@ -73,7 +73,7 @@ def _beyond_any_vocabulary(case: Case) -> Finding | None:
         f"{curve} starts at {number(first)}; a guess among {math.exp(limit):,.0f} classes would cost {number(limit)}.",
         first_step=step,
         last_step=step,
-        evidence=[Evidence(curve.tag, "first value", first, limit, step)],
+        evidence=[Evidence(curve.tag, "first value", first, limit, step, on_curve=True)],
     )
 
 

@@ -50,7 +50,9 @@ def loss_at_ignorance(case: Case) -> Iterator[Finding]:
         curve.tag,
         f"{curve} is {number(level)} in the last third of the run; random guessing among {among} gives "
         f"{number(guess)}.",
-        evidence=[Evidence(curve.tag, "median of the last third", level, (1 - slack) * guess, int(steps[-1]))],
+        evidence=[
+            Evidence(curve.tag, "median of the last third", level, (1 - slack) * guess, int(steps[-1]), on_curve=True)
+        ],
     )
 
 

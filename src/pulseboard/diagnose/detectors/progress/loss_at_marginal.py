@@ -45,5 +45,5 @@ def loss_at_marginal(case: Case) -> Iterator[Finding]:
         loss,
         f"{loss.tag} has settled at {level:.4g}, the entropy of the labels ({entropy:.4g}): the inputs are ignored.",
         first_step=int(last.steps[0]),
-        evidence=[Evidence(loss.tag, "median of the last part", level, below, int(steps[-1]))],
+        evidence=[Evidence(loss.tag, "median of the last part", level, below, int(steps[-1]), on_curve=True)],
     )

@@ -63,5 +63,5 @@ def _finding(case: Case, tag: str, step: int, value: float, limit: float, why: s
         tag,
         f"{tag} is {value:.4g} from step {step}, {why}.",
         first_step=step,
-        evidence=[Evidence(tag, "level", value, limit, step)],
+        evidence=[Evidence(tag, "level", value, limit, step, on_curve=True)],
     )

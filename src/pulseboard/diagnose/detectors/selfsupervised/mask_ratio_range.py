@@ -26,5 +26,5 @@ def mask_ratio_range(case: Case) -> Iterator[Finding]:
         "warning" if extreme else "info",
         ratio,
         f"The median of {ratio.tag} is {number(level)}; the usual range is {low:g} to {high:g}.",
-        evidence=[Evidence(ratio.tag, "median", level, low if level < low else high)],
+        evidence=[Evidence(ratio.tag, "median", level, low if level < low else high, on_curve=True)],
     )

@@ -30,5 +30,5 @@ def prediction_poor(case: Case) -> Iterator[Finding]:
         "warning" if max(levels.values()) < bad else "info",
         worst,
         f"{worst} is only {low[worst]:.2f} late in training; good predictions are above {poor:g}.",
-        evidence=[Evidence(worst, "latest value", low[worst], poor, last_step)],
+        evidence=[Evidence(worst, "latest value", low[worst], poor, last_step, on_curve=True)],
     )

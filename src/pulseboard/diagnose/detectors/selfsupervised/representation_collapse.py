@@ -81,6 +81,7 @@ def _narrow(case: Case, track: Track) -> tuple[Evidence, int] | None:
         last,
         max(limit, floor),
         first,
+        on_curve=True,
     ), first
 
 
@@ -95,7 +96,7 @@ def _low_rank(case: Case, track: Track) -> tuple[Evidence, int] | None:
         return None
     first = int(steps[int(np.argmax(values < max(limit, floor)))])
     what = f"their effective rank fell from {number(early)} to {number(last)}"
-    return Evidence(track.tag, what, last, max(limit, floor), first), first
+    return Evidence(track.tag, what, last, max(limit, floor), first, on_curve=True), first
 
 
 def _alike(case: Case, track: Track) -> tuple[Evidence, int] | None:
@@ -107,7 +108,12 @@ def _alike(case: Case, track: Track) -> tuple[Evidence, int] | None:
         return None
     first = int(steps[int(np.argmax(values > limit))])
     return Evidence(
-        track.tag, f"their mean cosine similarity rose from {number(early)} to {number(last)}", last, limit, first
+        track.tag,
+        f"their mean cosine similarity rose from {number(early)} to {number(last)}",
+        last,
+        limit,
+        first,
+        on_curve=True,
     ), first
 
 

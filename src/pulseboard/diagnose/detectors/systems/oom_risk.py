@@ -22,7 +22,7 @@ def oom_risk(case: Case) -> Iterator[Finding]:
             retries,
             f"The allocator ran out of memory and had to free its cache and retry ({retries.tag} is "
             f"{number(retries.high)}).",
-            evidence=[Evidence(retries.tag, "retries", retries.high, 0, retries.step_of_high())],
+            evidence=[Evidence(retries.tag, "retries", retries.high, 0, retries.step_of_high(), on_curve=True)],
         )
         return
     for track in case.every("memory.peak"):

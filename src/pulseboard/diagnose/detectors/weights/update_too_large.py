@@ -55,7 +55,7 @@ def update_too_large(case: Case) -> Iterator[Finding]:
         update,
         f"{update.tag} is about {number(level)} for {percent(share)} of the run (over {limit:g} is high): {effect}.",
         first_step=first,
-        evidence=[Evidence(update.tag, "median of the high points", level, limit, first)],
+        evidence=[Evidence(update.tag, "median of the high points", level, limit, first, on_curve=True)],
     )
 
 

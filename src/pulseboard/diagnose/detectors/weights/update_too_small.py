@@ -34,5 +34,5 @@ def update_too_small(case: Case) -> Iterator[Finding]:
         update,
         f"{update.tag} is only {number(level)} after warm-up: the weights barely change (about 0.001 is usual).",
         first_step=int(steps[later][0]),
-        evidence=[Evidence(update.tag, "median after warm-up", level, limit, int(steps[later][-1]))],
+        evidence=[Evidence(update.tag, "median after warm-up", level, limit, int(steps[later][-1]), on_curve=True)],
     )

@@ -1,11 +1,11 @@
 // The curves of a scalar card: loaded when the card comes near the view, and updated as runs grow.
 
 import { untrack } from "svelte";
-import type { Curve } from "../../api/columns";
-import type { Statistic } from "../../api/types";
-import { fetchGroups, fetchWindow, type WindowOptions } from "../../charts/window_requests";
-import { updates } from "../../state/refresh.svelte";
-import type { GroupBy } from "../../state/view/view";
+import type { Curve } from "../../../api/columns";
+import type { Statistic } from "../../../api/types";
+import { fetchGroups, fetchWindow, type WindowOptions } from "../../../charts/window_requests";
+import { updates } from "../../../state/refresh.svelte";
+import type { GroupBy } from "../../../state/view/view";
 
 /** Sliders and wheels change the request many times per second. */
 const DEBOUNCE_MS = 60;
