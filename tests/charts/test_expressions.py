@@ -1,7 +1,10 @@
 """Expressions over tags: the grammar, and values compared with NumPy on the logged points."""
 
+import time
+
 import numpy as np
 import pytest
+from series_files import write_series
 
 import pulseboard as pb
 from pulseboard import SummaryWriter
@@ -127,3 +130,25 @@ def test_an_expression_follows_a_run_that_grows(tmp_path):
         writer.flush()
         charts.refresh()
         assert charts.window(query)[0].columns["y"].tolist() == [10.0, 20.0]
+
+
+def test_an_expression_costs_at_most_twice_a_plain_chart(tmp_path):
+    for number in range(100):
+        for file, tag in enumerate("ab"):
+            values = (np.arange(2000) % 7 + number).astype(np.float32)
+            write_series(tmp_path / f"run{number:03d}/events.out.tfevents.{file}", range(2000), values, tag=tag)
+
+    charts = LocalCharts(pb.read(tmp_path, arrays=True))
+    charts.refresh()
+
+    def processor_secs(tag):
+        """Of one more chart, the least of several."""
+        found = []
+        for buckets in range(400, 406):
+            started = time.process_time()
+            assert len(charts.window(Query(list(charts.runs), [tag], buckets=buckets))) == 100
+            found.append(time.process_time() - started)
+        return min(found)
+
+    processor_secs("b")
+    assert processor_secs("=a - b") <= 2 * processor_secs("a")

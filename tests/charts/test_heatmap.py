@@ -32,7 +32,7 @@ def test_a_family_is_the_tags_with_a_number_in_place_of_i_by_size():
         family_members("a/layer_1", tags)
 
 
-def test_cells_are_means_of_the_points_and_gaps_and_nan_are_told_apart(charts):
+def test_cells_are_means_of_the_points_and_gaps_differ_from_nan(charts):
     found = charts.heatmap("run", "norm/layer_{i}", start=None, end=None, columns=5)
     assert found.members == ["0", "2", "10", "11"]
     np.testing.assert_allclose(found.values[0], [0.5, 2.5, 4.5, 6.5, 8.5])

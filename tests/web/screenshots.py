@@ -1,8 +1,9 @@
 """Writes docs/screenshots: each tab on a desktop and a phone, light and dark. Run by `make screenshots`.
 
-    python tests/web/screenshots.py [DIRECTORY]
+    python tests/web/screenshots.py [DIRECTORY [RUNS]]
 
-Look at each one before you commit it.
+The runs are real: real_trainings.py trains them first, which takes a few minutes, unless RUNS has them already. Look at
+each picture before you commit it.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from playwright.sync_api import sync_playwright  # noqa: E402
 from servers import a_server  # noqa: E402
 from web.conftest import FLAGS, chromium_path  # noqa: E402
 from web.every_tab import TABS  # noqa: E402
-from web.page_logs import write_gallery, write_watched  # noqa: E402
+from web.real_trainings import train_all  # noqa: E402
 
 SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
+WITHOUT_DATA = ("audio",)
+"""None of the trainings makes sounds."""
 COLORS = 256
 """So small a palette halves the files, and it is invisible in flat drawings."""
 
@@ -31,13 +34,9 @@ def main() -> None:
     directory = Path(sys.argv[1] if len(sys.argv) > 1 else TESTS.parent / "docs/screenshots")
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as driver:
-        logs = write_gallery(Path(scratch) / "runs")
-        write_watched(Path(scratch) / "watched")
+        logs = Path(sys.argv[2]) if len(sys.argv) > 2 else train_all(Path(scratch) / "runs")
         browser = driver.chromium.launch(executable_path=chromium_path(), args=FLAGS)
-        with (
-            a_server(logs, Path(scratch)) as server,
-            a_server(Path(scratch) / "watched", Path(scratch) / "home") as watched,
-        ):
+        with a_server(logs, Path(scratch)) as server:
             server.wait_until_diagnosed()
             for theme in ("light", "dark"):
                 for size, (width, height) in SIZES.items():
@@ -45,8 +44,8 @@ def main() -> None:
                     page = context.new_page()
                     page.goto(f"{server.url}#scalars")
                     page.wait_for_selector("article canvas")
-                    for tab in TABS:
-                        page.goto(f"{watched.url if tab == 'graph' else server.url}#{tab}")
+                    for tab in (tab for tab in TABS if tab not in WITHOUT_DATA):
+                        page.goto(f"{server.url}#{tab}")
                         page.wait_for_timeout(1800)
                         path = directory / f"{tab}-{size}-{theme}.png"
                         _save(page.screenshot(), path)

@@ -321,10 +321,10 @@ class LocalCharts(Charts):
     def _computed(self, run: Run, rank: int, tag: str) -> Curve | None:
         """The curve of an expression; None if the run lacks one of its tags."""
         from pulseboard.charts.derived.curve_of_expression import CurveOfExpression
-        from pulseboard.charts.derived.expression import Expression
+        from pulseboard.charts.derived.expression import parse
 
         key = (run.name, rank, tag, "")
-        found = self._kept(key, lambda: CurveOfExpression(tag, Expression(tag.removeprefix(EXPRESSION_PREFIX))))
+        found = self._kept(key, lambda: CurveOfExpression(tag, parse(tag.removeprefix(EXPRESSION_PREFIX))))
         assert isinstance(found, CurveOfExpression)
         curves = {}
         for leaf in found.expression.leaves:

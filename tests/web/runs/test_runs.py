@@ -318,3 +318,29 @@ def test_the_state_of_a_run_is_next_to_its_name(pages, tmp_path):
             "growing": "running",
         }
         assert states["failed"].inner_text() == "failed"
+
+
+def test_the_newest_run_is_first_names_leave_out_what_all_share_and_a_fork_continues_its_parent(pages, tmp_path):
+    directory = tmp_path / "runs/exp/7"
+    options = {"dir": directory, "report_to": "tensorboard", "telemetry_secs": 0}
+    with pb.init(run_id="z-parent", **options) as parent:
+        for step in range(100):
+            parent.log({"loss": 100.0 + step}, step=step)
+    with pb.init(run_id="a-child", fork_from=parent, step=49, **options) as child:
+        for step in range(50, 60):
+            child.log({"loss": 7.0}, step=step)
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = pages.open(server, "#scalars&smoothing=0&steps=20", wait=CARD)
+        settle(page)
+        assert names(page) == ["a-child", "z-parent"]
+        assert page.locator(".prefix").inner_text() == "in exp/7/"
+        row = page.locator(".row", has_text="a-child")
+        assert "fork" in row.inner_text()
+        assert "forked from exp/7/z-parent after step 49" in row.locator(".run-name").get_attribute("title")
+        # Before the fork it has its parent's values, and then its own.
+        cells = page.locator(".steps tbody tr", has_text="a-child").locator("td")
+        assert cells.nth(1).inner_text() == "120"
+        page.get_by_label("Selected step", exact=True).fill("55")
+        page.get_by_label("Selected step", exact=True).press("Enter")
+        until(page, "document.querySelector('.steps tbody').innerText.includes('155')")
+        assert cells.nth(1).inner_text() == "7"

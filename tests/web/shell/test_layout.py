@@ -8,13 +8,18 @@ from web.every_tab import TABS
 from web.waiting import settle, until
 
 CARD = "article.scalar canvas"
+EVERYTHING = (
+    "scalars&baseline=overfit&difference=1&steps=100,300&tagFilter=loss&"
+    'panels=[{"text": "# Title"}, {"tags": ["train/loss"], "title": "Mine"}]'
+)
+"""A baseline, selected steps, and cards of the user's own."""
 AXE = Path(__file__).parents[3] / "web/node_modules/axe-core/axe.min.js"
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (820, 1180), (1440, 900), (2560, 1440)])
 def test_nothing_overflows_at_any_screen_size(pages, gallery, width, height):
     page = pages.open(gallery, "#scalars", wait=CARD, width=width, height=height)
-    for tab in TABS:
+    for tab in [*TABS, EVERYTHING]:
         page.evaluate("tab => location.hash = tab", tab)
         settle(page)
         wide = page.evaluate(
@@ -39,7 +44,7 @@ def test_axe_finds_no_serious_violation_on_any_tab(pages, gallery, theme):
     page = pages.open(gallery, "#scalars", wait=CARD, theme=theme, bypass_csp=True)
     page.evaluate(AXE.read_text())
     found = []
-    for tab in TABS:
+    for tab in [*TABS, EVERYTHING]:
         page.evaluate("tab => location.hash = tab", tab)
         settle(page)
         result = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")

@@ -121,6 +121,10 @@ def test_health_shows_causes_and_coverage_under_a_fold(pages, gallery):
     cause = first.locator(".causes li").first
     likely = report["causes"][0]["probability"]
     assert f"{likely:.0%}" in cause.inner_text()
+    first_cause = report["incidents"][0]["causes"][0]
+    assert first_cause["signs"]
+    for sign in first_cause["signs"]:
+        assert sign.replace("`", "") in " ".join(cause.inner_text().split())
     width = cause.locator(".track div").evaluate("bar => bar.offsetWidth / bar.parentElement.offsetWidth")
     assert width == pytest.approx(likely, abs=0.02)
     cause.locator("summary").click()
@@ -153,3 +157,25 @@ def test_health_shows_causes_and_coverage_under_a_fold(pages, gallery):
     assert page.locator(".run-health h2 .badge.ok").count() == 0
     page.get_by_role("button", name="All runs").click()
     until(page, "!location.hash.includes('run=')")
+
+
+def test_a_limit_is_drawn_only_on_the_metric_it_limits(pages, gallery, study):
+    def critical_pixels(server, run):
+        page = pages.open(server, f"#health&run={run}", wait=".run-health .lead canvas")
+        settle(page)
+        assert page.locator(".run-health").first.locator("h2 .badge").first.inner_text() == "Warning"
+        return page.locator(".run-health .lead canvas").first.evaluate(
+            """(canvas, color) => {
+                const wanted = color.match(/\\d+/g).map(Number);
+                const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+                let count = 0;
+                for (let i = 0; i < data.length; i += 4)
+                    if (data[i + 3] > 200 && wanted.every((value, k) => Math.abs(data[i + k] - value) < 12)) count++;
+                return count;
+            }""",
+            theme_color(page, "critical"),
+        )
+
+    # The load of the busiest expert is compared with a load; the rise of the validation loss with a share.
+    assert critical_pixels(study, "experts") > 50
+    assert critical_pixels(gallery, "overfit") == 0

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,12 @@ class Expression:
         with np.errstate(all="ignore"):
             found: Floats = np.asarray(self._node(values), np.float64)
         return found
+
+
+@lru_cache(256)
+def parse(text: str) -> Expression:
+    """The same expression is computed for every run, and parsed once. Raises BadExpression."""
+    return Expression(text)
 
 
 class _Parser:

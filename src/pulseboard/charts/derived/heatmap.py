@@ -66,8 +66,8 @@ def heatmap(
     values = np.full((len(series), count), np.nan, np.float32)
     for row, one in enumerate(series):
         _fill(values[row], one, low, high)
-    width = (high - low) / count
-    return Heatmap(list(members), low + width * (np.arange(count) + 0.5), (low, high), values)
+    middles = low + (high - low) / count * (np.arange(count, dtype=np.float64) + 0.5)
+    return Heatmap(list(members), np.asarray(middles, np.float64), (low, high), values)
 
 
 def _fill(row: NDArray[np.float32], series: Series, low: float, high: float) -> None:
