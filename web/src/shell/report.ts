@@ -37,7 +37,7 @@ main { overflow: visible; max-width: 1500px; margin: auto }
 .chart .report-picture { display: block; width: 100%; height: 100%; object-fit: contain }
 article.scalar { height: auto; content-visibility: visible }
 article.scalar .plot { flex: none; height: 236px }
-article.scalar .legend { height: auto }
+article.scalar .legend, article.scalar .steps { height: auto; overflow: visible }
 @media print {
   @page { margin: 12mm }
   body { background: none }
