@@ -203,7 +203,7 @@ def test_marks_survive_responses_to_earlier_requests(pages, own_server):
                 page.wait_for_timeout(20)
         route.fulfill(response=response)
 
-    page = pages.open(own_server, "#scalars", wait=CARD)
+    page = pages.open(own_server, "#scalars&sort=name", wait=CARD)
     page.locator(".row", has_text="overfit").hover()
     page.get_by_label("Menu of overfit").click()
     page.route("**/api/runs", delay_first)
