@@ -88,7 +88,7 @@ function drawLimits({ context, scales, box, ratio }: PlotArea, limits: number[],
   context.setLineDash([5 * ratio, 3 * ratio]);
   context.beginPath();
   for (const limit of limits) {
-    const y = scales.y(limit);
+    const y = Math.round(scales.y(limit)) + 0.5;
     context.moveTo(box.left, y);
     context.lineTo(box.left + box.width, y);
   }
