@@ -10,8 +10,8 @@ from typing import Any
 from pulseboard.core.config import as_mapping
 from pulseboard.core.errors import PulseboardError
 from pulseboard.core.locations import is_url
+from pulseboard.record.active.fork import fork_point
 from pulseboard.record.active_run import ActiveRun
-from pulseboard.record.fork import fork_point
 from pulseboard.record.setting import BadSetting
 from pulseboard.record.settings import load_settings
 
