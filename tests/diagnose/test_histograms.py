@@ -60,3 +60,23 @@ def test_a_bell_that_comes_apart_is_found(case):
     assert [f.severity for f in found(case, "out-of-expected-range", coming)] == ["info"]
     always = {"Parameters/a": [histogram(apart, step) for step in (0, 10, 20)]}
     assert found(case, "out-of-expected-range", always) == []
+
+
+def in_tensorboards_buckets(values):
+    positive = 1e-12 * 1.1 ** np.arange(400)
+    counts, edges = np.histogram(values, bins=np.concatenate([-positive[::-1], [0.0], positive]))
+    used = np.flatnonzero(counts)
+    part = slice(used[0], used[-1] + 1)
+    counts, lefts, rights = counts[part].astype(np.float64), edges[:-1][part], edges[1:][part]
+    return Histogram(step=0, wall_time=0.0, lefts=lefts, rights=rights, counts=counts)
+
+
+@pytest.mark.parametrize("size", [100, 300, 1000])
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1000.0])
+def test_a_few_values_of_one_bell_are_not_two_humps(size, scale):
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        assert humps(in_tensorboards_buckets(random.normal(0, scale, size))) == 1
+        assert humps(in_tensorboards_buckets(random.uniform(-scale, scale, size))) == 1
+        apart = np.concatenate([random.normal(-3, 0.5, size // 2), random.normal(3, 0.5, size // 2)])
+        assert humps(in_tensorboards_buckets(scale * apart)) == 2

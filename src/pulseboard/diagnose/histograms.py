@@ -56,15 +56,15 @@ def humps(histogram: Histogram) -> int:
     counts = histogram.counts
     if len(counts) < 8 or counts.sum() < 100:
         return 1
-    widths = np.maximum(histogram.rights - histogram.lefts, 1e-300)
     low, high = float(histogram.lefts[0]), float(histogram.rights[-1])
     if not math.isfinite(high - low) or high <= low:
         return 1
-    # Buckets differ in width: look at the density over an even grid.
-    grid = np.linspace(low, high, 41)
-    places = 0.5 * (grid[1:] + grid[:-1])
-    bucket = np.clip(np.searchsorted(histogram.rights, places), 0, len(counts) - 1)
-    density = np.convolve((counts / widths)[bucket], np.ones(3) / 3, mode="same")
+    # Buckets differ in width: count over an even grid, coarse enough for the number of values to fill it.
+    cells = int(np.clip(math.sqrt(counts.sum()), 8, 40))
+    edges_of_buckets = np.ravel([histogram.lefts, histogram.rights], order="F")
+    up_to = np.concatenate([[0.0], np.cumsum(counts)])
+    counted = np.interp(np.linspace(low, high, cells + 1), edges_of_buckets, np.repeat(up_to, 2)[1:-1])
+    density = np.convolve(np.diff(counted), np.ones(3) / 3, mode="same")
     peak = float(density.max())
     above = density > 0.3 * peak
     edges = np.flatnonzero(np.diff(np.concatenate([[False], above, [False]]).astype(np.int8)))
