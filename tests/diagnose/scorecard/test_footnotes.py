@@ -50,6 +50,17 @@ def test_a_range_that_healthy_trainings_leave_has_a_footnote_if_the_run_leaves_i
     assert note not in metric(card("hjepa"), tag).notes
 
 
+def test_stages_that_healthy_trainings_miss_have_a_footnote_if_the_run_misses_one(card):
+    tag = "train/loss/h1"
+    broken, compared = measured("hjepa", tag, STAGES)
+    assert broken > 0
+    note = f"{broken} of {compared} healthy trainings break this rule"
+    (missed,) = [row for row in card("hjepa", {tag: flat(5)}).stages if row.tag == tag]
+    (met,) = [row for row in card("hjepa").stages if row.tag == tag]
+    assert note in missed.notes
+    assert note not in met.notes
+
+
 def test_a_check_that_healthy_trainings_fail_has_a_footnote(card):
     tag, ask = "Loss/validation", "Far above the training loss: more than 1.2 times?"
     broken, compared = measured("gpt", tag, ask)

@@ -37,6 +37,8 @@ def stage_rows(case: Case) -> Iterator[StageRow]:
             for track in tracks or [None]:
                 cells = tuple(_cell(stage, track, metric, case) for stage in metric.stages)
                 notes = _stage_notes(metric, case) if track is not None else ()
+                if any(cell.verdict in ("below", "above") for cell in cells):
+                    notes += measured_note(case.profile.name, metric.tag, STAGES)
                 yield StageRow(track.tag if track is not None else metric.tag, cells, notes)
 
 
@@ -152,7 +154,7 @@ def _stage_notes(metric: ProfileMetric, case: Case) -> tuple[str, ...]:
     if metric.choices and not metric.fitted(choices=case.context.choices, dimension=case.context.dimension).stages:
         own = f"{case.context.choices:,}" if case.context.choices else "an unknown number"
         return (f"written for a vocabulary of about {metric.choices:,}; this run has {own}, so losses differ (≠)",)
-    return (*((metric.note,) if metric.note else ()), *measured_note(case.profile.name, metric.tag, STAGES))
+    return (metric.note,) if metric.note else ()
 
 
 def _side(stage: Expected, value: float) -> Side:
