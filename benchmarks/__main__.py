@@ -5,6 +5,7 @@ from importlib import import_module
 SUBJECTS = ("read", "write", "watch", "serve", "page", "charts", "diagnose")
 OTHERS = {
     "compare": "the targets of two reports side by side: BEFORE.md AFTER.md",
+    "kills": "what killed processes lose of each kind of record: HOW_MANY",
     "versions": "two checkouts side by side, by CPU time: OLD_CHECKOUT",
 }
 

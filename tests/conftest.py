@@ -15,12 +15,11 @@ settings.load_profile("tests")
 
 
 def pytest_collection_modifyitems(items):
-    """Start the files marked `long` first, then the page's, so that no worker is left alone with one at the end."""
+    """Start the files marked `long` first, so that no worker is left alone with one of them at the end.
 
-    def turn(item):
-        return 0 if item.get_closest_marker("long") else 1 if "tests/web/" in item.path.as_posix() else 2
-
-    items.sort(key=turn)
+    The page's tests come last: Playwright leaves an event loop running, in which other tests cannot start theirs.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 # A shell that starts a command in the background makes it ignore Ctrl-C, and every process that the tests start would

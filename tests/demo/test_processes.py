@@ -42,7 +42,7 @@ def test_the_runs_of_an_earlier_demo_are_replaced(tmp_path):
         run.log({"loss": 1.0})
     (tmp_path / "mine").mkdir()
     remove_old_runs(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    assert [path.name for path in tmp_path.glob("[!.]*")] == ["mine"]
 
 
 @pytest.mark.parametrize("tags", [[], ["other"]])
@@ -53,7 +53,7 @@ def test_a_run_that_is_not_a_demo_is_kept_and_named(tmp_path, tags):
         run.log({"loss": 1.0})
     with pytest.raises(PulseboardError, match=r"--dir: .*healthy"):
         remove_old_runs(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["collapsing", "healthy"]
+    assert sorted(path.name for path in tmp_path.glob("[!.]*")) == ["collapsing", "healthy"]
 
 
 def test_a_directory_without_a_run_is_kept_too(tmp_path):

@@ -92,7 +92,7 @@ def test_the_json_report_has_the_documented_shape(tmp_path):
     assert set(finding) == {
         "slug", "severity", "metric", "first_step", "last_step", "summary", "evidence", "causes", "checks", "fixes"
     }  # fmt: skip
-    assert set(finding["evidence"][0]) == {"metric", "what", "value", "limit", "step"}
+    assert set(finding["evidence"][0]) == {"metric", "what", "value", "limit", "step", "on_curve"}
     assert set(run["causes"][0]) == {"slug", "probability", "because", "against", "fixes", "signs", "alike"}
     assert set(run["next_check"]) == {"do", "why"}
     assert set(run["not_checked"][0]) == {"slug", "because", "log"}

@@ -66,7 +66,7 @@ def test_an_evaluation_after_the_training_is_the_same_run(tmp_path):
 
 def test_a_recorded_run_is_never_divided(tmp_path):
     for _ in range(2):
-        with pb.init(dir=tmp_path, run_id="again", telemetry_secs=0, strict=True) as run:
+        with pb.init(dir=tmp_path, run_id="again", resume="allow", telemetry_secs=0, strict=True) as run:
             for step in range(20):
                 run.log({"loss": 1.0 / (step + 1)}, step=step)
     assert set(pb.read(tmp_path)) == {"again"}
