@@ -58,7 +58,9 @@ browser:
 test: browser page $(VENV)/.dev  ## run all checks, then all tests; this is what CI runs
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check
 	@# Three workers on two cores, because many tests wait for a process or a browser. tests/conftest.py sets the order.
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --ignore tests/web
+	@# The page's tests have processes of their own: Playwright leaves an event loop running in them.
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder tests/web
 
 check: check-python check-prose check-c check-page  ## format, lint, types and spelling of all sources
 

@@ -15,10 +15,7 @@ settings.load_profile("tests")
 
 
 def pytest_collection_modifyitems(items):
-    """Start the files marked `long` first, so that no worker is left alone with one of them at the end.
-
-    The page's tests come last: Playwright leaves an event loop running, in which other tests cannot start theirs.
-    """
+    """Start the files marked `long` first, so that no worker is left alone with one of them at the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
