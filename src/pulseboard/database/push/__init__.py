@@ -1,0 +1,1 @@
+"""Log directories in, rows out: every point once, whatever is killed in the meantime."""

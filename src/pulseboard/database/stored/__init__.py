@@ -1,0 +1,1 @@
+"""A database in, runs and charts out, like those of a log directory."""

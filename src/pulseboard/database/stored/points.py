@@ -1,0 +1,130 @@
+"""Points of series that were read from the database, kept up to a memory limit."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pulseboard.database.connection import Connection, DatabaseError
+
+_MAX_BYTES = 512 << 20
+# More points than this are not fetched in one query.
+_MAX_FETCH = 4_000_000
+
+_POINT = np.dtype([("step", "<i8"), ("wall", "<f8"), ("value", "<f8")])
+_OF_MANY = np.dtype([("tag", "<u8"), ("part", "<u8"), *[(name, _POINT[name]) for name in _POINT.names or ()]])
+
+Key = tuple[int, int]
+"""Part and tag."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """The first points of a series, in the order they were logged."""
+
+    steps: NDArray[np.int64]
+    walls: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in use."""
+        return self.steps.nbytes + self.walls.nbytes + self.values.nbytes
+
+    def first(self, n: int) -> Points:
+        """The first n points."""
+        return self if n == len(self) else Points(self.steps[:n], self.walls[:n], self.values[:n])
+
+    def and_then(self, more: Points) -> Points:
+        """These points, and then more."""
+        return Points(
+            np.concatenate([self.steps, more.steps]),
+            np.concatenate([self.walls, more.walls]),
+            np.concatenate([self.values, more.values]),
+        )
+
+
+def _points(rows: NDArray[np.void]) -> Points:
+    return Points(*(np.ascontiguousarray(rows[name]) for name in ("step", "wall", "value")))
+
+
+class PointCache:
+    """Reads points, only those that it does not have. Any thread may use it."""
+
+    def __init__(self, connection: Connection, *, max_bytes: int = _MAX_BYTES) -> None:
+        self._connection, self._max_bytes = connection, max_bytes
+        self._kept: OrderedDict[Key, Points] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def has(self, part: int, tag: int) -> bool:
+        """Whether points of a series are in memory."""
+        with self._lock:
+            return (part, tag) in self._kept
+
+    def get(self, part: int, tag: int, count: int) -> Points:
+        """The first `count` points of a series. Raises DatabaseError if the table has fewer."""
+        with self._lock:
+            kept = self._kept.get((part, tag))
+        have = 0 if kept is None else len(kept)
+        if kept is None or have < count:
+            more = self.range(part, tag, have, count)
+            kept = more if kept is None else kept.and_then(more)
+            self._keep((part, tag), kept)
+        return kept.first(count)
+
+    def range(self, part: int, tag: int, start: int, end: int) -> Points:
+        """Points [start, end) of a series, which are not kept. Raises DatabaseError if the table has fewer."""
+        sql = """SELECT step, wall, value FROM {db}.points
+        WHERE tag = {tag:UInt64} AND part = {part:UInt64} AND seq >= {start:UInt64} AND seq < {end:UInt64}
+        ORDER BY seq"""
+        found = _points(self._connection.array(sql, _POINT, tag=tag, part=part, start=start, end=end))
+        self._require(len(found), end - start)
+        return found
+
+    def fetch(self, wanted: Iterable[tuple[int, int, int]]) -> None:
+        """Read many series at once, given as part, tag and count: a query for each would take longer."""
+        with self._lock:
+            missing = [(part, tag, n) for part, tag, n in wanted if n and (part, tag) not in self._kept]
+        while missing:
+            total, chunk = 0, list[tuple[int, int, int]]()
+            while missing and (not chunk or total + missing[-1][2] <= min(_MAX_FETCH, self._max_bytes // 48)):
+                chunk.append(missing.pop())
+                total += chunk[-1][2]
+            if len(chunk) > 1:
+                self._fetch({(part, tag): n for part, tag, n in chunk})
+
+    def _fetch(self, counts: dict[Key, int]) -> None:
+        sql = """SELECT tag, part, step, wall, value FROM {db}.points
+        WHERE tag IN {tags:Array(UInt64)} AND part IN {parts:Array(UInt64)} ORDER BY tag, part, seq"""
+        parts, tags = ([*dict.fromkeys(key[i] for key in counts)] for i in (0, 1))
+        rows = self._connection.array(sql, _OF_MANY, tags=tags, parts=parts)
+        if not len(rows):
+            return
+        changes = np.flatnonzero((np.diff(rows["tag"]) != 0) | (np.diff(rows["part"]) != 0)) + 1
+        for start, end in zip([0, *changes.tolist()], [*changes.tolist(), len(rows)], strict=True):
+            key = (int(rows["part"][start]), int(rows["tag"][start]))
+            # A batch that is being inserted may have brought more rows than its series counts so far.
+            if (n := counts.get(key)) is not None and end - start >= n:
+                self._keep(key, _points(rows[start : start + n]))
+
+    def _keep(self, key: Key, points: Points) -> None:
+        with self._lock:
+            before = self._kept.pop(key, None)
+            self._kept[key] = points
+            self._bytes += points.nbytes - (0 if before is None else before.nbytes)
+            while self._bytes > self._max_bytes and len(self._kept) > 1:
+                self._bytes -= self._kept.popitem(last=False)[1].nbytes
+
+    def _require(self, found: int, expected: int) -> None:
+        if found < expected:
+            why = f"{expected - found:,} of {expected:,} points of a series are missing."
+            raise DatabaseError(str(self._connection.url), why=why, advice="Run `pulseboard db check` on")

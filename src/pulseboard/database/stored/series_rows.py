@@ -1,0 +1,49 @@
+"""What the database holds of each series: its name, how many points, and what was orphaned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from pulseboard.database.connection import Connection
+
+_CHUNK = 1000
+
+
+class SeriesRow(NamedTuple):
+    """One series of a part: scalars, or other values."""
+
+    tag: int
+    name: str
+    scalar: bool
+    points: int
+    step_rising: bool  # over the points that are not orphaned
+    wall_rising: bool
+    orphans: tuple[int, ...]  # start, end, start, end, …
+    plugin: str | None
+    fields: tuple[int, ...]
+    metadata: bytes
+    axis: str
+
+
+Rows = list[SeriesRow]
+
+
+def series_rows(connection: Connection, parts: Iterable[int]) -> dict[int, Rows]:
+    """The series of each part, in order of appearance. Parts without any have an empty list."""
+    wanted = list(parts)
+    out: dict[int, Rows] = {part: [] for part in wanted}
+    # `metadata` is bytes: the client would take it for text.
+    sql = """SELECT part, tag, name, scalar, count, step_rising, wall_rising, orphans, plugin, fields,
+        hex(metadata), axis
+    FROM {db}.series FINAL WHERE part IN {parts:Array(UInt64)} ORDER BY part, position, scalar DESC"""
+    for at in range(0, len(wanted), _CHUNK):
+        for part, tag, name, scalar, count, step, wall, orphans, plugin, fields, metadata, axis in connection.rows(
+            sql, parts=wanted[at : at + _CHUNK]
+        ):
+            row = SeriesRow(
+                *(tag, name, bool(scalar), count, bool(step), bool(wall), tuple(orphans)),
+                *(plugin, tuple(fields), bytes.fromhex(metadata), axis),
+            )
+            out[part].append(row)
+    return out
