@@ -1,0 +1,61 @@
+"""Loaded by Python at the start of a training that `pulseboard run` started: waits for torch.
+
+Python imports the first `sitecustomize` on its path, so the one that would have been imported is run afterwards.
+Nothing here may fail or print: the training does not know about it.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_AWAITED = "torch.optim.optimizer"
+
+
+class _AfterImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Calls a function once the awaited module has been executed."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != _AWAITED or self not in sys.meta_path:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        self._loader: Any = spec.loader
+        spec.loader = self
+        return spec
+
+    def create_module(self, spec: Any) -> Any:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: Any) -> None:
+        module.__spec__.loader = module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        try:
+            from pulseboard.launch.attach import await_first_step
+
+            await_first_step(module)
+        except Exception:  # without Pulseboard in this environment, only the output is recorded
+            pass
+
+
+def _run_the_other_one() -> None:
+    """Run the `sitecustomize` that this one hides, if there is one."""
+    others = [path for path in sys.path if os.path.abspath(path or ".") != _HERE]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
+    if spec is not None and spec.loader is not None:
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+if os.environ.get("PULSEBOARD_LAUNCHED_RUN"):
+    sys.meta_path.insert(0, _AfterImport())
+_run_the_other_one()
