@@ -8,6 +8,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 sys.path.insert(0, str(Path(__file__).parent / "packaging"))
 from page import build_page
@@ -60,8 +61,16 @@ class BuildWithPage(build_py):
         super().run()
 
 
+class SdistWithPage(sdist):
+    """Packs the sources with the built page, so that installing from them needs no Node.js."""
+
+    def run(self) -> None:
+        build_page()
+        super().run()
+
+
 modules = [extension(module) for module in sorted(KERNEL.glob("*.pyx"))]
 setup(
     ext_modules=cythonize(modules, language_level=3, build_dir=str(GENERATED)),
-    cmdclass={"build_ext": BuildKernel, "build_py": BuildWithPage},
+    cmdclass={"build_ext": BuildKernel, "build_py": BuildWithPage, "sdist": SdistWithPage},
 )
