@@ -9,11 +9,14 @@ python -m zoo labels                      score it on real runs that were labele
 python -m zoo wild --list                 score it on published logs, and list every alarm and every missed problem
 python -m zoo wild --row NAME --write docs/diagnosis-score.md
 python -m zoo foreign --dir DIR --list    score it on trainings by other frameworks, below DIR/runs and DIR/truth
+python -m zoo small --dir .zoo-small      train small trainings of many kinds and styles, and score half
+python -m zoo small --held-out            the totals of the other half, which is never used for tuning
 python -m zoo verdicts FILE...            merge verdicts on published logs into zoo/verdicts.tsv
 python -m zoo guides --dir .zoo --foreign-dir DIR    count the healthy trainings that break each rule of the guides
 python -m zoo causes                      learn the weights of causes, and score them with each base left out
 python -m zoo peers --dir .zoo            compare with other tools, which are installed in .zoo/.peers
 python -m zoo peers --foreign-dir DIR     the same on trainings by other frameworks; --held-out: on held-out bases
+python -m zoo peers --small-dir DIR       the same on small trainings; --held-out: on the held-out half
 """
 
 import argparse
@@ -24,7 +27,7 @@ from zoo.build import build
 from zoo.foreign.build import build_bases
 from zoo.plan import leave_one_base_out, planned_trainings
 from zoo.score import Judged, interval, judge, judge_views, misses, score
-from zoo.scoring import cause_tables, foreign, guide_rules, verdicts, wild
+from zoo.scoring import cause_tables, foreign, guide_rules, small, verdicts, wild
 from zoo.scoring.figures import figures
 from zoo.views import VIEWS
 
@@ -44,6 +47,7 @@ def main() -> None:
             "wild",
             "verdicts",
             "foreign",
+            "small",
             "peers",
             "causes",
             "guides",
@@ -67,7 +71,7 @@ def main() -> None:
         "--held-out", action="store_true", help="the foreign bases that are held out from tuning, not the others"
     )
     parser.add_argument(
-        "--keep", action="store_true", help="with `causes`: keep weights of findings where trainings are missing"
+        "--small-dir", type=Path, help="where the small trainings are; `causes` looks in .zoo-small without it"
     )
     parser.add_argument("--row", help="keep this state of the diagnosis under a name, as a row of the table")
     parser.add_argument("--write", type=Path, help="write the table to this document")
@@ -91,7 +95,7 @@ def main() -> None:
         raise SystemExit(1 if failed else 0)
     if args.what == "causes":
         foreign_dir = args.foreign_dir or Path(".zoo-foreign")
-        show(cause_tables.learn_and_write(args.dir, foreign_dir, keep=args.keep), args)
+        show(cause_tables.learn_and_write(args.dir, foreign_dir, args.small_dir or Path(".zoo-small")), args)
         return
     if args.what == "guides":
         counts = guide_rules.measure(args.dir, args.foreign_dir or Path(".zoo-foreign"))
@@ -103,6 +107,9 @@ def main() -> None:
         return
     if args.what == "foreign":
         score_foreign(args)
+        return
+    if args.what == "small":
+        score_small(args)
         return
     if args.what == "verdicts":
         print("\n".join(verdicts.merge(args.files)) or "No disagreements.")
@@ -121,6 +128,9 @@ def main() -> None:
     if args.what == "peers" and args.foreign_dir is not None:
         text = peers.compare_foreign(args.foreign_dir, held_out=args.held_out, jobs=args.jobs)
         show(text, args, mark="peers-held-out" if args.held_out else "peers-foreign")
+        return
+    if args.what == "peers" and args.small_dir is not None:
+        show(peers.compare_small(args.small_dir, held_out=args.held_out, jobs=args.jobs), args, mark="peers-small")
         return
     if args.what == "peers":
         show(peers.compare(chosen, args.dir, jobs=args.jobs), args)
@@ -162,6 +172,23 @@ def score_foreign(args: argparse.Namespace) -> None:
     if args.write:
         row = f"{args.row or 'now'}{', held out' if args.held_out else ''}"
         write(args.write, foreign.updated(between(args.write, mark="foreign"), row, pairs), mark="foreign")
+
+
+def score_small(args: argparse.Namespace) -> None:
+    """Train small trainings and score the diagnosis on one half of them; of the held-out half, show totals only."""
+    from zoo.small.build import build as build_small
+
+    directory = Path(".zoo-small") if args.dir == Path(".zoo") else args.dir
+    failed = build_small(directory, jobs=args.jobs, only=args.only or "")
+    print("\n".join(f"failed: {line}" for line in failed))
+    chosen = foreign.truths(directory, only=args.only, held_out=args.held_out)
+    pairs = foreign.diagnosed(directory, chosen, cache=Path(".zoo") / "small", jobs=args.jobs)
+    if not args.held_out:
+        print(foreign.listing(pairs) if args.list else small.details(pairs))
+    print(small.totals(pairs, directory))
+    if args.write:
+        row = f"{args.row or 'now'}{', held out' if args.held_out else ''}"
+        write(args.write, foreign.updated(between(args.write, mark="small"), row, pairs), mark="small")
 
 
 def show(text: str, args: argparse.Namespace, *, mark: str | None = None) -> None:

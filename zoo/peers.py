@@ -345,6 +345,12 @@ def compare_foreign(directory: Path, *, held_out: bool, jobs: int = 2) -> str:
     return _tables({title: foreign_subjects(directory, held_out=held_out)}, directory / ".peers", jobs=jobs)
 
 
+def compare_small(directory: Path, *, held_out: bool, jobs: int = 2) -> str:
+    """The table of one half of the small trainings."""
+    title = f"Small trainings, the half {'held out from' if held_out else 'used for'} our tuning"
+    return _tables({title: foreign_subjects(directory, held_out=held_out)}, directory / ".peers", jobs=jobs)
+
+
 def _tables(groups: dict[str, list[Subject]], directory: Path, *, jobs: int) -> str:
     peers = install(directory)
     tables = []

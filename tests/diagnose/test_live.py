@@ -12,6 +12,7 @@ from pulseboard.core.finding import Cost, Finding, Incident, RunReport
 from pulseboard.diagnose.alerts import Alerts
 from pulseboard.diagnose.diagnosis import diagnose
 from pulseboard.diagnose.live import Watcher
+from pulseboard.diagnose.report.sentences import cause_sentence
 
 STEPS = 300
 
@@ -152,7 +153,7 @@ def test_an_alert_has_the_headline_the_cause_and_the_next_check(tmp_path):
     (alert,) = Alerts().update(found)
     (incident,) = found.incidents
     assert incident.headline in alert.text
-    assert incident.causes[0].slug.replace("-", " ") in alert.text
+    assert ": ".join(cause_sentence(incident.causes[:1])) in alert.text
     assert incident.next_check is not None
     assert incident.next_check.do in alert.text
     assert alert.to_dict()["incident"]["id"] == incident.id

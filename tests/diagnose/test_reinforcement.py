@@ -53,6 +53,14 @@ def test_a_policy_that_still_chooses_at_random_has_not_learned(case):
     assert "return-flat" not in alarms(case, {RETURN: slow, "train/entropy_loss": np.full(60, -1.7)})
 
 
+def test_a_few_returns_are_enough_if_the_policy_chooses_at_random_until_the_end(case):
+    few = noisy(np.full(12, -1.8), 0.05)
+    assert "return-flat" in alarms(case, {RETURN: few, "train/entropy": np.full(12, np.log(3))})
+    assert not alarms(case, {RETURN: few, "train/entropy": np.log(3) - np.linspace(0, 0.4, 12)})
+    assert not alarms(case, {RETURN: few + np.linspace(0, 2, 12), "train/entropy": np.full(12, np.log(3))})
+    assert not alarms(case, {RETURN: few})
+
+
 # ---- means over the last hundred episodes
 
 

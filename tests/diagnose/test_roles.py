@@ -8,7 +8,7 @@ from pulseboard.diagnose.roles.words import split_of_directory
 @pytest.mark.parametrize(
     "tag",
     ["Loss/train", "train/loss", "train_loss", "train_loss_step", "train/loss/total", "loss", "trainLoss", "epoch_loss",
-     "training loss", "loss_metrics/global_avg_loss", "eval/train_loss", "Loss", "train/nll"],
+     "training loss", "loss_metrics/global_avg_loss", "eval/train_loss", "Loss"],
 )  # fmt: skip
 def test_a_training_loss_is_known_by_any_of_its_names(tag):
     assert possible_roles(tag) == ("train.loss",)
@@ -177,3 +177,27 @@ def test_every_tag_is_read_or_listed_as_unread():
     reading = read_roles({"train/loss": Shape(10), "lambda_adv": Shape(10)})
     assert [(one.tag, one.role) for one in reading.readings] == [("train/loss", "train.loss")]
     assert reading.unread == ("lambda_adv",)
+
+
+def falling(first, last):
+    return Shape(20, known=True, low=min(first, last), high=max(first, last), first=first, last=last)
+
+
+def test_a_loss_of_one_type_next_to_the_loss_is_not_the_loss():
+    shapes = dict.fromkeys(("bce", "loss", "val_bce", "val_loss"), falling(1.0, 0.4))
+    reading = read_roles(shapes)
+    assert reading.tags["train.loss"] == ("loss",)
+    assert reading.twins == {"val_loss": "loss"} | ({"val_bce": "bce"} if "val_bce" in reading.twins else {})
+    assert read_roles({"train/bce": falling(1.0, 0.4)}).first("train.loss") == "train/bce"
+
+
+def test_an_overlap_that_falls_with_the_loss_is_a_part_of_it():
+    shapes = {"loss": falling(1.4, 0.5), "dice": falling(0.7, 0.2), "val_dice": falling(0.7, 0.7)}
+    assert "train.accuracy" not in read_roles(shapes).tags
+    assert "val.accuracy" not in read_roles(shapes).tags
+    rising = {**shapes, "dice": falling(0.3, 0.8), "val_dice": falling(0.3, 0.8)}
+    assert read_roles(rising).tags["train.accuracy"] == ("dice",)
+
+
+def test_an_overlap_under_the_name_that_keras_gives_it_is_a_score():
+    assert possible_roles("val_mean_io_u") == ("val.accuracy",)

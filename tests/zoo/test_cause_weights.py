@@ -1,9 +1,13 @@
 """What is learned about causes, and how it is scored with a base left out."""
 
+from dataclasses import replace
+
+import pytest
 from zoo.scoring.cause_tables import by, confusions, log_score, reliability, share
 from zoo.scoring.cause_weights import Answer, Sample, answers, as_toml, learn
 
 from pulseboard.core.finding import Finding
+from pulseboard.diagnose.judge.causes import causes_with
 from pulseboard.diagnose.judge.conditions import CauseConditions
 
 
@@ -19,7 +23,7 @@ def taught():
     """Two causes with the same finding, which one sign tells apart."""
     low = [sample(f"low{i}", f"base{i % 3}", "lr-too-low", "loss-flat", lr_tiny=True) for i in range(12)]
     labels = [sample(f"labels{i}", f"base{i % 3}", "labels-misaligned", "loss-flat", lr_tiny=False) for i in range(12)]
-    healthy = [sample(f"healthy{i}", f"base{i % 3}", "", lr_tiny=False) for i in range(6)]
+    healthy = [sample(f"healthy{i}", f"base{i % 3}", "", lr_tiny=False) for i in range(60)]
     return [*low, *labels, *healthy]
 
 
@@ -27,16 +31,16 @@ def test_a_sign_that_separates_two_causes_is_learned_and_holds_on_the_base_left_
     found = answers(taught())
     assert len(found) == 24
     assert share(found) == "100 % (24 of 24)"
-    assert log_score(found) > -1.3
+    assert log_score(found) > -1.6  # 43 causes: an even guess is -3.8
     assert "| lr-too-low |" not in confusions(found)
 
 
 def test_learned_weights_are_valid_and_leave_out_what_says_nothing():
     tables = learn(taught())
     weights = tables["causes"]["lr-too-low"]
-    assert weights["sign:lr-tiny"] > 0.8 > tables["usual"]["sign:lr-tiny"] > 0.3
-    assert tables["causes"]["labels-misaligned"]["sign:lr-tiny"] < 0.1
-    assert tables["healthy"]["sign:lr-tiny"] < 0.3
+    assert weights["sign:lr-tiny"] > 0.65 > tables["usual"]["sign:lr-tiny"] > 0.3
+    assert tables["causes"]["labels-misaligned"]["sign:lr-tiny"] < 0.05
+    assert tables["healthy"]["sign:lr-tiny"] < tables["usual"]["sign:lr-tiny"]
     text = as_toml(tables)
     assert all(head in text for head in ("[causes.lr-too-low]", "[usual]", "[healthy]"))
 
@@ -65,9 +69,36 @@ def test_the_share_of_found_counts_only_faults_with_a_matching_alarm():
     ]
 
 
-def test_weights_of_findings_are_kept_for_causes_without_trainings():
-    kept = {"causes": {"memory-leak": {"memory-growth": 0.9}, "lr-too-low": {"update-too-small": 0.8}}}
-    tables = learn(taught(), before=kept)
-    assert tables["causes"]["memory-leak"]["memory-growth"] == 0.9
-    assert tables["causes"]["lr-too-low"]["update-too-small"] == 0.8
+def test_a_weight_starts_halfway_between_what_people_wrote_and_what_was_learned_before():
+    before = {"causes": {"memory-leak": {"memory-growth": 0.5}, "lr-too-low": {"eval-noisy": 0.8}}}
+    tables = learn(taught(), before=before)
+    # causes.toml says 0.95: odds of 19 and of 1 meet at the root of 19.
+    assert tables["causes"]["memory-leak"]["memory-growth"] == pytest.approx(19**0.5 / (1 + 19**0.5), abs=1e-3)
+    assert tables["causes"]["lr-too-low"]["eval-noisy"] == 0.8
     assert "memory-leak" not in learn(taught())["causes"]
+
+
+def test_few_trainings_move_a_weight_only_a_little():
+    few, many = (
+        learn([sample(f"a{i}", "b", "lr-too-low", "loss-flat", falls_straight=False) for i in range(n)])
+        for n in (4, 400)
+    )
+    written = causes_with({})["lr-too-low"].brings["sign:falls-straight"]
+    rates = [tables["causes"]["lr-too-low"]["sign:falls-straight"] for tables in (few, many)]
+    assert written > rates[0] > 0.9 * written
+    assert rates[1] < 0.2
+
+
+def test_a_slow_loader_is_taught_nothing_about_losses():
+    slow = [
+        sample(f"slow{i}", "b", "dataloader-bottleneck", "data-stall", slower=True, lr_tiny=True) for i in range(30)
+    ]
+    known = CauseConditions(times=True)
+    weights = learn(replace(one, conditions=known) for one in slow)["causes"]["dataloader-bottleneck"]
+    assert "sign:slower" in weights
+    assert "sign:lr-tiny" not in weights
+
+
+def test_a_base_that_was_learned_from_before_is_scored_without_that():
+    new = [replace(one, is_new=True) for one in taught()]
+    assert [one.given_to_truth for one in answers(new)] != [one.given_to_truth for one in answers(taught())]

@@ -11,11 +11,12 @@ from zoo.scoring.cause_weights import (
     answer,
     answers,
     as_toml,
-    kept_findings,
+    earlier_weights,
     learn,
     samples_of_foreign,
     samples_of_own,
 )
+from zoo.scoring.published_samples import samples_of_published
 
 # A reliability table has a row for probabilities below each of these.
 BINS = (0.3, 0.5, 0.7, 0.85, 1.01)
@@ -84,16 +85,13 @@ def log_score(found: Sequence[Answer]) -> float:
     return sum(math.log(max(1e-4, one.given_to_truth)) for one in found) / max(1, len(found))
 
 
-def learn_and_write(own: Path, foreign: Path, *, keep: bool = False) -> str:
-    """Learn from everything that may be used for tuning, write weights.toml, and return the score.
-
-    With `keep`, what is written starts from the weights of findings that weights.toml has; the score never does,
-    because those may have been learned from the base that is left out.
-    """
-    samples = [*samples_of_own(own), *samples_of_foreign(foreign)]
-    if not samples:
-        return f"No trainings in {own} or {foreign}. Build them first: python -m zoo build"
+def learn_and_write(own: Path, foreign: Path, small: Path) -> str:
+    """Learn from everything that may be used for tuning, write weights.toml, and return the score."""
+    samples = [*samples_of_own(own), *samples_of_foreign(foreign), *samples_of_foreign(small, is_new=True)]
+    if samples:
+        samples += samples_of_published()
+    else:
+        return f"No trainings in {own}, {foreign} or {small}. Build them first: python -m zoo build"
     text = tables(answers(samples), [answer(sample, {}) for sample in samples if sample.causes])
-    weights = learn(samples, before=kept_findings() if keep else None)
-    WEIGHTS.write_text(as_toml(weights), encoding="utf-8")
+    WEIGHTS.write_text(as_toml(learn(samples, before=earlier_weights())), encoding="utf-8")
     return text

@@ -1,35 +1,45 @@
 """Learns how often each cause shows each finding and sign, from trainings whose fault is known.
 
 A weight is (k + S * prior) / (m + S), where the evidence could be seen in m trainings with this cause and was there in
-k of them. The prior is what causes.toml says, else what faults usually show (signs) or a small number (findings).
+k of them. The prior is what causes.toml says, halfway to what was learned before (earlier_weights.toml) where that is
+known; else what faults usually show (signs) or a small number (findings). For causes whose curves look healthy it is
+what healthy trainings show.
 """
 
 import json
 import math
+import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from pulseboard.core.finding import Finding
 from pulseboard.diagnose.case import Case
-from pulseboard.diagnose.cases import case_of, trainings
+from pulseboard.diagnose.cases import Training, case_of, trainings
 from pulseboard.diagnose.detector import run_detectors
-from pulseboard.diagnose.facts.signs.sign import PREFIX, all_signs, signs_of
-from pulseboard.diagnose.judge.causes import causes_with, learned_weights
+from pulseboard.diagnose.facts.signs.sign import all_signs, signs_of
+from pulseboard.diagnose.judge.causes import causes_with
 from pulseboard.diagnose.judge.conditions import CauseConditions
 from pulseboard.diagnose.judge.evidence import evidence_of
-from pulseboard.diagnose.judge.ranking import probabilities, rank_causes
+from pulseboard.diagnose.judge.ranking import before_nan, probabilities, rank_causes
 from pulseboard.read.runs import read
 from zoo.fault import all_faults
 from zoo.plan import HEALTHY, leave_one_base_out, planned_trainings
 from zoo.score import INDISTINGUISHABLE
 from zoo.views import VIEWS
 
-# How many trainings the knowledge of people is worth, and how often a finding appears that they do not expect.
-STRENGTH = 4.0
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+# How many trainings the prior is worth (4 to 128 were compared), and how often a finding appears unexpectedly.
+STRENGTH = 64.0
 UNEXPECTED = 0.03
+# How much of a training counts for causes that its curves allow but that were not what was done.
+ALSO_ALLOWED = 0.25
 # A sign whose rate is this near the usual one says nothing.
 SAME_RATE = 0.1
 
@@ -47,11 +57,12 @@ class Sample:
     absent: frozenset[str]
     signs: dict[str, bool]
     conditions: CauseConditions
+    is_new: bool = False  # of a base that earlier_weights.toml was not learned from
 
     @cached_property
     def evidence(self) -> tuple[set[str], set[str]]:
         """Present and missing evidence."""
-        present, missing = evidence_of(self.findings, self.absent, self.signs)
+        present, missing = evidence_of(*before_nan(self.findings, self.absent, self.signs))
         return set(present), set(missing)
 
     @property
@@ -78,27 +89,31 @@ def samples_of_own(directory: Path) -> Iterator[Sample]:
                 if name and not healthy and VIEWS[name].hides.issuperset(fault.accepted):
                     continue
                 seen = VIEWS[name].of(training, one) if name else training
-                yield _sample(one.name, one.base, name or "as it was", causes, accepted, case_of(seen))
+                yield sample_of(one.name, one.base, name or "as it was", causes, accepted, case_of(seen))
 
 
-def samples_of_foreign(directory: Path) -> Iterator[Sample]:
-    """Trainings by other frameworks, without the held-out bases."""
+def samples_of_foreign(directory: Path, *, is_new: bool = False) -> Iterator[Sample]:
+    """Trainings by other frameworks, or small ones, without what is held out."""
     for path in sorted((directory / "truth").glob("*.json")):
         truth = json.loads(path.read_text(encoding="utf-8"))
         if truth.get("held_out"):
             continue
         causes = tuple(truth["causes"]) if truth["visible"] else ()
         accepted = frozenset(truth["findings"]) if truth["visible"] else frozenset()
-        found = sorted(trainings(read(directory / "runs" / truth["name"])), key=lambda one: -_points(one))
+        found = sorted(trainings(read(directory / "runs" / truth["name"])), key=lambda one: -points_of(one))
         for training in found[:1]:
-            yield _sample(truth["name"], truth["base"], truth["log"], causes, accepted, case_of(training))
+            sample = sample_of(truth["name"], truth["base"], truth["log"], causes, accepted, case_of(training))
+            yield replace(sample, is_new=is_new)
 
 
-def _points(training) -> int:
+def points_of(training: Training) -> int:
+    """How many points it has."""
     return sum(len(run.series(tag)) for _, run in training.parts for tag in run.tags("scalar"))
 
 
-def _sample(name: str, base: str, logged: str, causes: tuple[str, ...], accepted: frozenset[str], case: Case) -> Sample:
+def sample_of(
+    name: str, base: str, logged: str, causes: tuple[str, ...], accepted: frozenset[str], case: Case
+) -> Sample:
     seen = run_detectors(case)
     findings = tuple(seen.findings)
     conditions = CauseConditions.of(case, findings)
@@ -106,55 +121,78 @@ def _sample(name: str, base: str, logged: str, causes: tuple[str, ...], accepted
 
 
 def learn(samples: Iterable[Sample], *, before: dict | None = None) -> dict[str, dict]:
-    """The tables of weights.toml. `before` has weights of findings that are a better first guess than causes.toml."""
-    known = causes_with(before or {})
-    seen: dict[str, Counter] = defaultdict(Counter)
-    there: dict[str, Counter] = defaultdict(Counter)
+    """The tables of weights.toml. `before` has weights that were learned from other trainings."""
+    known, seen, there = causes_with({}), defaultdict(Counter), defaultdict(Counter)
     for sample in samples:
         present, missing = sample.evidence
         possible = [cause for cause in sample.causes if cause in known and known[cause].possible(sample.conditions)]
         # What was done counts most; the causes that look the same are taught too.
-        shares = {cause: (1.0 if i == 0 else 0.5) for i, cause in enumerate(possible)}
+        shares = {cause: (1.0 if i == 0 else ALSO_ALLOWED) for i, cause in enumerate(possible)}
         names = {**shares, "usual": 1.0} if sample.causes else {"healthy": 1.0}
         for name, share in names.items():
             for evidence in present | missing:
                 seen[name][evidence] += share
                 there[name][evidence] += share * (evidence in present)
-    usual = {name: (there["usual"][name] + 0.5) / (count + 1.0) for name, count in seen["usual"].items()}
-    rates = {
-        cause: {
-            name: rate
-            for name in sorted(seen[cause])
-            if (rate := _rate(name, known[cause].brings, usual, there[cause][name], seen[cause][name])) is not None
-        }
-        for cause in sorted(seen.keys() & known.keys())
-    }
-    for cause, weights in (before or {}).get("causes", {}).items():
-        rates[cause] = {**weights, **rates.get(cause, {})}
-    rates = {cause: dict(sorted(rates[cause].items())) for cause in sorted(rates)}
-    healthy = {
-        name: rate
-        for name in sorted(seen["healthy"])
-        if (rate := _rate(name, {}, usual, there["healthy"][name], seen["healthy"][name])) is not None
-    }
+    usual = dict((before or {}).get("usual", {}))
+    usual |= {name: (there["usual"][name] + 0.5) / (count + 1.0) for name, count in seen["usual"].items()}
+    healthy = _rates({}, usual, there["healthy"], seen["healthy"])
+    rates = {}
+    for slug, cause in known.items():
+        prior = _halfway(cause.brings, (before or {}).get("causes", {}).get(slug, {}))
+        counted = seen[slug]
+        if cause.looks_healthy:
+            counted = Counter({name: n for name, n in counted.items() if name in cause.brings})
+            prior = {name: rate for name, rate in prior.items() if name in cause.brings}
+        if before or counted:
+            # What is left out here, a cause takes from those that look the same.
+            learned = _rates(prior, usual, there[slug], counted, leave_out=not cause.alike)
+            rates[slug] = dict(sorted({**_rounded(prior), **learned}.items()))
     return {
-        "causes": rates,
+        "causes": {slug: some for slug, some in sorted(rates.items()) if some},
         "usual": {name: round(rate, 3) for name, rate in sorted(usual.items())},
         "healthy": healthy,
     }
 
 
-def _rate(name: str, brings: dict, usual: dict, there: float, seen: float) -> float | None:
-    """The learned rate; None if it says no more than what is known without it."""
-    is_sign = name in all_signs()
-    common = usual.get(name, 0.1)
-    prior = brings.get(name, common if is_sign else min(UNEXPECTED, common))
-    rate = (there + STRENGTH * prior) / (seen + STRENGTH)
-    if is_sign and abs(math.log(rate / common)) < SAME_RATE and abs(math.log((1 - rate) / (1 - common))) < SAME_RATE:
-        return None
-    if not is_sign and name not in brings and there == 0:
-        return None
-    return round(min(0.98, max(0.005, rate)), 3)
+def _halfway(written: Mapping[str, float], learned: Mapping[str, float]) -> dict[str, float]:
+    """What people wrote and what was learned, halfway between their log odds where both are known."""
+    both = {
+        name: _rate_of((_log_odds(written[name]) + _log_odds(rate)) / 2)
+        for name, rate in learned.items()
+        if name in written
+    }
+    return {**written, **learned, **both}
+
+
+def _log_odds(rate: float) -> float:
+    return math.log(rate / (1 - rate))
+
+
+def _rate_of(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-log_odds))
+
+
+def _rounded(rates: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(min(0.98, max(0.005, rate)), 3) for name, rate in rates.items()}
+
+
+def _rates(
+    prior: Mapping[str, float], usual: Mapping[str, float], there: Counter, seen: Counter, *, leave_out: bool = True
+) -> dict[str, float]:
+    """The learned rates, without those that say no more than what is known anyway."""
+    found = {}
+    for name, count in sorted(seen.items()):
+        is_sign, common = name in all_signs(), usual.get(name, 0.1)
+        guess = prior.get(name, common if is_sign else min(UNEXPECTED, common))
+        rate = (there[name] + STRENGTH * guess) / (count + STRENGTH)
+        if name in prior or (not leave_out or _differs(rate, common) if is_sign else there[name] > 0):
+            found[name] = rate
+    return _rounded(found)
+
+
+def _differs(rate: float, common: float) -> bool:
+    ratios = (rate / common, (1 - rate) / (1 - common))
+    return any(abs(math.log(ratio)) >= SAME_RATE for ratio in ratios)
 
 
 # ---- the score
@@ -188,10 +226,10 @@ def answer(sample: Sample, weights: dict) -> Answer:
 
 
 def answers(samples: list[Sample]) -> list[Answer]:
-    """Each faulty training with weights that were learned without its base."""
+    """Each faulty training with weights that were learned without its base, now and before."""
     found = []
     for _, others, group in leave_one_base_out(samples, base_of=lambda sample: sample.base):
-        weights = learn(others)
+        weights = learn(others, before=earlier_weights() if all(one.is_new for one in group) else None)
         found += [answer(sample, weights) for sample in group if sample.causes]
     return found
 
@@ -209,12 +247,6 @@ def as_toml(tables: dict) -> str:
 WEIGHTS = Path(__file__).parents[2] / "src/pulseboard/diagnose/judge/weights.toml"
 
 
-def kept_findings() -> dict:
-    """The weights of findings in weights.toml, for trainings that are not at hand."""
-    tables = learned_weights().get("causes", {})
-    return {
-        "causes": {
-            cause: {name: weight for name, weight in weights.items() if not name.startswith(PREFIX)}
-            for cause, weights in tables.items()
-        }
-    }
+def earlier_weights() -> dict:
+    """Rates that were learned from trainings that are not at hand."""
+    return tomllib.loads((Path(__file__).parent / "earlier_weights.toml").read_text(encoding="utf-8"))

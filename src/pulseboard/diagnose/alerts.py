@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pulseboard.core.finding import SEVERITIES, Finding, Incident, RunReport
 from pulseboard.diagnose.judge.incidents import MACHINE
+from pulseboard.diagnose.report.sentences import cause_sentence
 
 Event = Literal["opened", "worse", "updated", "closed"]
 
@@ -37,7 +38,8 @@ class Alert:
         parts = [f"{one.headline}.", self.lead.summary]
         if one.causes:
             cause = one.causes[0]
-            parts.append(f"Likely cause: {cause.slug.replace('-', ' ')} ({100 * cause.probability:.0f} %).")
+            label, sentence = cause_sentence([cause])
+            parts.append(f"{label}: {sentence}.")
         if one.next_check is not None:
             parts.append(f"Next: {one.next_check.do}")
         return " ".join(parts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,7 @@ from pulseboard.diagnose.roles.resolve import changes_for, possible_roles, read_
 from pulseboard.diagnose.roles.words import split_of_directory, words_of
 from pulseboard.diagnose.track import Track
 from pulseboard.read.axis.info import AxisInfo
-from pulseboard.read.config.sources import config_sources, run_file_of
+from pulseboard.read.config.sources import config_sources, run_file_of, shared_directories
 from pulseboard.read.run import Run
 
 # Histograms are decoded one by one; more than this many would take too long.
@@ -50,7 +49,7 @@ def trainings(runs: Mapping[str, Run]) -> Iterator[Training]:
             groups.setdefault(name.rpartition("/")[0], {})[split] = run
     joined = {parent: parts for parent, parts in groups.items() if {"train", "validation"} <= parts.keys()}
     inside = {id(run): parent for parent, parts in joined.items() for run in parts.values()}
-    shared = _shared_directories(runs.values())
+    shared = shared_directories(runs.values())
     seen: set[str] = set()
     for name, run in runs.items():
         parent = inside.get(id(run))
@@ -60,12 +59,6 @@ def trainings(runs: Mapping[str, Run]) -> Iterator[Training]:
             seen.add(parent)
             parts = tuple((f"{split}/", part) for split, part in sorted(joined[parent].items()))
             yield Training(parent or ".", parts, shared)
-
-
-def _shared_directories(runs: Iterable[Run]) -> frozenset[str]:
-    """The directories with the logs of several runs. A configuration there may belong to any of them."""
-    count = Counter(directory for run in runs for directory in {log.directory for log in run.logs()})
-    return frozenset(directory for directory, runs_in_it in count.items() if runs_in_it > 1)
 
 
 def case_of(

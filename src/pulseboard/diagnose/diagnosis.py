@@ -59,6 +59,16 @@ class Diagnosis(tuple[RunReport, ...]):
 
         return as_text(self)
 
+    def _repr_html_(self) -> str:
+        """In a notebook: the verdict of each run, then the report as the terminal shows it."""
+        from html import escape
+
+        from pulseboard.diagnose.report.sentences import verdict
+        from pulseboard.diagnose.report.text import title_of
+
+        rows = (f"<tr><td>{escape(title_of(one))}</td><td>{escape(verdict(one))}</td></tr>" for one in self)
+        return f"<table>{''.join(rows)}</table><pre>{escape(str(self))}</pre>"
+
 
 def diagnose(
     *paths: str | os.PathLike[str] | Runs,

@@ -2,8 +2,11 @@
 
 import numpy as np
 
-from pulseboard.core.finding import RunReport
+from pulseboard.core.finding import Finding, RankedCause, RunReport
 from pulseboard.diagnose.diagnosis import report_on
+from pulseboard.diagnose.judge.incidents import incidents_of
+from pulseboard.diagnose.report.sentences import cause_sentence
+from pulseboard.diagnose.report.text import summary_rows
 
 
 def diverging(n=300):
@@ -61,3 +64,31 @@ def test_a_report_without_judgment_is_unknown_unless_something_is_wrong():
     empty = RunReport("a", "a", None, "general", {}, judged=False)
     assert empty.status == "unknown"
     assert empty.to_dict()["status"] == "unknown"
+
+
+def ranked(probability):
+    return (RankedCause("lr-too-low", probability, fixes=("Multiply the learning rate by 10.",)),), None
+
+
+def one_incident(case, probability):
+    finding = Finding("gan-imbalance", "warning", "d_loss", 5, 9, "The discriminator has won.", fixes=("Weaken it.",))
+    (incident,) = incidents_of([finding], [finding], case({"d_loss": np.ones(10)}), lambda *_: ranked(probability))
+    return finding, incident
+
+
+def test_an_unlikely_cause_does_not_decide_what_to_try(case):
+    assert one_incident(case, 0.17)[1].fixes == ("Weaken it.",)
+    assert one_incident(case, 0.7)[1].fixes == ("Multiply the learning rate by 10.",)
+
+
+def test_a_cause_is_called_likely_only_if_it_is():
+    assert cause_sentence(ranked(0.17)[0])[0] == "Possible cause"
+    assert cause_sentence(ranked(0.7)[0])[0] == "Likely cause"
+
+
+def test_the_table_names_causes_of_incidents_only(case):
+    finding, incident = one_incident(case, 0.7)
+    causes = ranked(0.7)[0]
+    broken = RunReport("a", "a", (0, 9), "general", {}, findings=(finding,), incidents=(incident,), causes=causes)
+    fine = RunReport("b", "b", (0, 9), "general", {}, causes=causes)
+    assert {row[0]: row[-1] for row in summary_rows([broken, fine])} == {"a": "lr-too-low 70 %", "b": ""}

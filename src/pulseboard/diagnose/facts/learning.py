@@ -16,8 +16,10 @@ from pulseboard.diagnose.track import Points
 
 # A fall below this share of the start does not count.
 _NO_FALL = 0.02
-_CLEAR_FALL = 0.05
-_SURE = 4.0
+_CLEAR_FALL, _LARGER_FALL = 0.05, 0.08
+_SURE, _HALF_SURE, _BEYOND_DOUBT = 4.0, 3.0, 12.0
+_SMALL_FALL = 0.03
+_KEPT = 0.3  # of the gain, that may be lost again
 _NO_RISE = 0.05
 _STANDSTILL = 0.01
 ON_HELD_OUT = "on held-out data nothing improved"
@@ -65,11 +67,14 @@ def _improved(points: Points) -> bool | None:
         return None
     size = max(abs(found.start), abs(found.best), 1e-12)
     line = trend(points)
-    if (
-        found.gain >= _CLEAR_FALL * size
-        and found.gain / found.error > _SURE
-        and (line is None or line.p_falling < 0.05)
-    ):
+    # A trend over few points is never sure; one over many is, however noisy they are.
+    p = line.p_falling if line is not None else 0.0
+    sure = found.gain / found.error
+    if found.gain >= _CLEAR_FALL * size and sure > _SURE and p < 0.05:
+        return True
+    if found.gain >= _LARGER_FALL * size and sure > _HALF_SURE and p < 0.001:
+        return True
+    if found.gain >= _SMALL_FALL * size and sure > _BEYOND_DOUBT and found.rise < _KEPT * found.gain:
         return True
     if found.points >= 10 and found.gain < _NO_FALL * size:
         return False

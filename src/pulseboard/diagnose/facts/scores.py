@@ -13,13 +13,19 @@ from pulseboard.diagnose.facts.objective import objective
 from pulseboard.diagnose.roles.quantity import quantity_of
 from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.stats.course import Course, course
-from pulseboard.diagnose.track import Points, Track
+from pulseboard.diagnose.stats.noise import noise_scale
+from pulseboard.diagnose.track import Floats, Points, Track
 
 # How near exp(first loss) must be to a whole number of choices.
 _NEAR = 0.06
 _MOST_CHOICES = 2000
+_EXACT = 0.01
+_TOO_NOISY = 0.12
+_ACCURACY = frozenset({"acc", "accuracy", "top1"})
 KNOWN_CHOICES = {"hellaswag": 4}
 AREAS = frozenset({"auc", "auroc", "rocauc"})
+# Scores that are 0 for a model that finds nothing.
+FROM_ZERO = frozenset({"map", "map50", "map75", "ap", "ap50", "ap75", "iou", "miou"})
 # An accuracy that is higher than this may be good already, and then need not rise.
 _LOW, _LOW_AND_CONSTANT = 0.65, 0.75
 _RISE = 0.03
@@ -79,22 +85,42 @@ def choices(case: Case) -> Fact[int]:
     first = float(curve.points.values[0])
     if not 0.6 < first < math.log(_MOST_CHOICES):
         return Fact(None, why="the first loss is not that of a guess")
+    if noise_scale(curve.points.values[:64]) > _TOO_NOISY * first:
+        return Fact(None, why="one loss says nothing where they are so noisy")
     guess = round(math.exp(first))
     if guess < 2 or abs(first - math.log(guess)) > _NEAR * math.log(guess):
         return Fact(None, why="the first loss is not that of a guess")
     # Any loss is near the logarithm of some number: an accuracy of one over it must agree.
     for track in accuracies(case):
-        values = track.points(most=256).values
-        if len(values) and abs(float(values[0]) * scale_of(track) - 1 / guess) < 0.35 / guess:
-            return Fact(guess, 0.7, (curve.tag, track.tag), "the first loss and the first accuracy")
+        values = track.points(most=256).values * scale_of(track)
+        if len(values) and abs(float(values[0]) - 1 / guess) < 0.35 / guess:
+            among = _by_accuracy(values, first) or guess
+            return Fact(among, 0.7, (curve.tag, track.tag), "the first loss and the first accuracy")
     return Fact(None, why="the first loss is not that of a guess")
+
+
+def _by_accuracy(values: Floats, loss: float) -> int | None:
+    """The number of choices of which an accuracy is exactly one, if a loss is near its logarithm too.
+
+    The first loss has noise, which makes 17 of 16 choices.
+    """
+    level = float(np.median(values[: max(1, len(values) // 4)]))
+    among = round(1 / level) if level > 0 else 0
+    exact = among >= 2 and abs(level * among - 1) < _EXACT
+    return among if exact and abs(loss - math.log(among)) < _NEAR * math.log(among) else None
 
 
 def is_accuracy(tag: str) -> bool:
     """Whether a score is the share of right answers. Among the first five is another matter."""
     quantity = quantity_of(tag)
     plain = quantity.qualifiers if quantity is not None and quantity.kind == "score" else frozenset()
-    return bool(plain & {"acc", "accuracy", "top1"}) and "top5" not in plain
+    return bool(plain & _ACCURACY) and "top5" not in plain
+
+
+def is_plain_accuracy(tag: str) -> bool:
+    """Whether a score is the accuracy of the model, not that of one of its parts."""
+    quantity = quantity_of(tag)
+    return quantity is not None and is_accuracy(tag) and quantity.qualifiers <= _ACCURACY
 
 
 def accuracies(case: Case) -> list[Track]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
+from pulseboard.diagnose.facts.signs.sign import PREFIX
 from pulseboard.diagnose.judge.conditions import CauseConditions
 
 if sys.version_info >= (3, 11):
@@ -34,6 +35,7 @@ class Cause:
     fixes: tuple[str, ...]
     needs: tuple[str, ...] = ()
     alike: str = ""
+    looks_healthy: bool = False  # its curves are those of a healthy training; only its own evidence shows it
 
     @property
     def family(self) -> str:
@@ -56,8 +58,18 @@ def all_causes() -> Mapping[str, Cause]:
 
 def causes_with(weights: Mapping[str, Any]) -> Mapping[str, Cause]:
     """Every cause, with learned weights in place of those from causes.toml."""
-    learned = weights.get("causes", {})
-    return {slug: _cause(slug, table, learned.get(slug, {})) for slug, table in _load("causes.toml").items()}
+    learned, tables = weights.get("causes", {}), _load("causes.toml")
+    rates = {slug: {**table["for"], **learned.get(slug, {})} for slug, table in tables.items()}
+    return {
+        slug: _cause(slug, table, {**_shared(slug, tables, rates), **rates[slug]}) for slug, table in tables.items()
+    }
+
+
+def _shared(slug: str, tables: Mapping[str, Any], rates: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """The signs of causes that look the same: what is known about one of them holds for all."""
+    family = tables[slug].get("alike")
+    mates = [other for other, table in tables.items() if family and other != slug and table.get("alike") == family]
+    return {name: rate for mate in mates for name, rate in rates[mate].items() if name.startswith(PREFIX)}
 
 
 @lru_cache(maxsize=1)
@@ -71,17 +83,18 @@ def _load(name: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _cause(slug: str, table: Mapping[str, Any], learned: Mapping[str, float]) -> Cause:
+def _cause(slug: str, table: Mapping[str, Any], brings: Mapping[str, float]) -> Cause:
     needs = table.get("needs", ())
     return Cause(
         slug=slug,
         title=table["title"],
         prior=float(table["prior"]),
         begins=table["begins"],
-        brings={name: float(weight) for name, weight in {**table["for"], **learned}.items()},
+        brings={name: float(weight) for name, weight in brings.items()},
         against=tuple(table["against"]),
         check=table["check"]["do"],
         fixes=tuple(table["fixes"]),
         needs=(needs,) if isinstance(needs, str) else tuple(needs),
         alike=table.get("alike", ""),
+        looks_healthy=table.get("curves") == "healthy",
     )

@@ -7,19 +7,28 @@ from dataclasses import dataclass
 
 from pulseboard.core.finding import Finding
 from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.facts.objective import loss_course
+from pulseboard.diagnose.facts.regime import may_rise, regime
 from pulseboard.diagnose.facts.schedule import schedule
+from pulseboard.diagnose.facts.signs.accuracy import training_scores_rose
+from pulseboard.diagnose.facts.signs.settings import lr_large, lr_tiny
 
 # Activations whose units cannot die.
 _SMOOTH = ("gelu", "silu", "swish", "tanh", "elu", "selu", "leaky", "mish", "sigmoid", "prelu")
 # A first rate below this share of the peak is a warm-up.
 _WARM = 0.5
+# Falls of the training loss: the weights clearly move; memorizing needs it.
+_SURE_FALL, _SOME_FALL = 0.3, 0.02
+# What shows memorized examples without an evaluation.
+_MEMORIZED = frozenset({"loss-too-good", "loss-zero", "batches-repeated", "epoch-staircase"})
+_CLEAR = 4.0  # standard errors
 
 
 @dataclass(frozen=True, slots=True)
 class CauseConditions:
     """What some causes require to be possible. None means unknown, which excludes nothing."""
 
-    begins: str = "start"  # "start" or "middle": when the first warning or critical finding began
+    begins: str = "start"  # "start" or "middle": when the first alarm, else the first note, began; "" without any
     plain_optimizer: bool | None = None
     unclipped: bool | None = None
     low_precision: bool | None = None
@@ -39,12 +48,18 @@ class CauseConditions:
     clips: bool | None = None  # whether anything says that gradients are clipped
     gradients: bool | None = None  # whether anything about gradients is logged
     zeros: bool | None = None  # whether zeros of units or gradients are logged
+    rate_not_tiny: bool | None = None  # False: so small that no optimizer could overshoot
+    rate_not_large: bool | None = None  # False: so large that no optimizer could be slow
+    nothing_learned: bool | None = None  # False: training clearly got better, so the weights move
+    training_fits: bool | None = None  # False: nothing was memorized, or nothing shows it
+    fixed_data: bool | None = None  # False: a policy makes its own data
 
     @classmethod
     def of(cls, case: Case, findings: Sequence[Finding]) -> CauseConditions:
         """From a case and its findings."""
         context, roles = case.context, case.reading.tags
-        rate = schedule(case).value
+        shown = any(finding.slug in _MEMORIZED for finding in findings)
+        rate, kinds = schedule(case).value, regime(case).value or frozenset()
 
         def logged(*starts: str) -> bool:
             return any(role.startswith(starts) and tags for role, tags in roles.items())
@@ -70,7 +85,24 @@ class CauseConditions:
             clips=context.clip_norm is not None or logged("gradient.clipped", "gradient.was_clipped"),
             gradients=logged("gradient.", "update."),
             zeros=bool(case.histograms) or logged("dead.", "gradient.zero_share", "gradient.none_share"),
+            rate_not_tiny=_negated(lr_tiny(case)),
+            rate_not_large=_negated(lr_large(case)),
+            nothing_learned=False if _fell(case, by=_SURE_FALL) or training_scores_rose(case) else None,
+            training_fits=_fell(case, by=_SOME_FALL) if logged("val.", "probe.") or shown else False,
+            fixed_data=False if "reinforcement" in kinds and not logged("val.", "train.accuracy") else None,
         )
+
+
+def _negated(answer: bool | None) -> bool | None:
+    return None if answer is None else not answer
+
+
+def _fell(case: Case, *, by: float) -> bool | None:
+    """Whether the training loss fell by this share of its start, and by more than its noise explains."""
+    found = loss_course(case).value
+    if found is None or found.start <= 0 or may_rise(case):
+        return None
+    return found.gain > by * found.start and found.gain > _CLEAR * found.error
 
 
 def _low_precision(case: Case) -> bool | None:
@@ -106,8 +138,12 @@ def _no_warmup(case: Case) -> bool | None:
 
 def _begins(case: Case, findings: Sequence[Finding]) -> str:
     severe = [f for f in findings if f.severity != "info"] or list(findings)
+    # What a NaN makes of the other curves is found over the whole run.
+    severe = [f for f in severe if f.slug == "loss-nan"] or severe
     span = case.steps
-    if not severe or span is None or span[1] <= span[0]:
+    if not severe:
+        return ""
+    if span is None or span[1] <= span[0]:
         return "start"
     first = min(finding.first_step for finding in severe)
     return "middle" if (first - span[0]) / (span[1] - span[0]) > 0.3 else "start"

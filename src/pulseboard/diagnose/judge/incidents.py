@@ -23,6 +23,8 @@ _FIRST = (
     " return-flat eval-frozen loss-plateau eval-at-chance overfitting val-gap-from-start"
 ).split()
 
+# Below this probability, what the finding's own page advises is worth more than what would cure the cause.
+_WORTH_FIXING = 0.3
 
 Ranked = tuple[tuple[RankedCause, ...], NextCheck | None]
 Rank = Callable[[Sequence[Finding], bool], Ranked]
@@ -90,7 +92,7 @@ def _incident(
         findings=tuple(members),
         causes=tuple(causes),
         next_check=next_check,
-        fixes=causes[0].fixes if causes else lead.fixes,
+        fixes=causes[0].fixes if causes and causes[0].probability >= _WORTH_FIXING else lead.fixes,
     )
 
 

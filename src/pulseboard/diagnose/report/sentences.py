@@ -46,6 +46,23 @@ def status_label(status: str) -> str:
     return _LABELS.get(status, status)
 
 
+def verdict(report: RunReport) -> str:
+    """The status, the headline of the worst incident and its likely cause, in one line."""
+    label = status_label(report.status)
+    if not report.incidents:
+        notes = ", ".join(dict.fromkeys(finding.slug for finding in report.findings))
+        return f"{label} ({notes})" if notes and report.status == "info" else label
+    first = report.incidents[0]
+    lead = report.findings[first.findings[0]]
+    parts = [f"{label}: {first.headline} ({lead.slug}{'' if first.open else ', over'})"]
+    if likely := likely_causes(first.causes):
+        name, sentence = cause_sentence(likely[:1])
+        parts.append(f"{name}: {sentence}")
+    if len(report.incidents) > 1:
+        parts.append(f"And: {'; '.join(one.headline for one in report.incidents[1:])}")
+    return ". ".join(parts)
+
+
 def nothing_found(report: RunReport) -> str:
     """What to say of a run without incidents; empty if it has some."""
     if report.incidents:
@@ -99,7 +116,8 @@ def likely_causes(causes: Sequence[RankedCause]) -> list[RankedCause]:
 
 def cause_sentence(likely: Sequence[RankedCause]) -> tuple[str, str]:
     """(label, sentence): "Likely cause" and "the learning rate is too high (60 %), or one batch was bad (20 %)"."""
-    label = "Likely cause" if likely[0].probability >= 0.5 or len(likely) == 1 else "Possible causes"
+    several = "Possible causes" if len(likely) > 1 else "Possible cause"
+    label = "Likely cause" if likely[0].probability >= 0.5 else several
     titles = [f"{_lower_first(cause_title(one))} ({percent(one.probability)})" for one in likely]
     return label, ", or ".join(titles)
 

@@ -63,6 +63,8 @@ def title_of(report: RunReport) -> str:
 
 def run_title(run: str, path: str) -> str:
     """A run's name, or its directory's name if the path is the run itself."""
+    if run.endswith("/."):
+        return run.removesuffix("/.")
     return run if run != "." else PurePath(path.removesuffix(f"/{layout.EVENTS_DIRECTORY}")).name or run
 
 
@@ -150,7 +152,9 @@ def summary_rows(reports: Sequence[RunReport]) -> list[tuple[str, str, str, str,
         notes_too = report.status == "info"
         slugs = list(dict.fromkeys(f.slug for f in report.findings if f.severity != "info" or notes_too))
         found = ", ".join(slugs[:3]) + (f" +{len(slugs) - 3}" if len(slugs) > 3 else "")
-        cause = f"{report.causes[0].slug} {100 * report.causes[0].probability:.0f} %" if report.causes else ""
+        # Without an incident there is nothing to explain; the JSON report has the ranking all the same.
+        causes = report.causes if report.incidents else ()
+        cause = f"{causes[0].slug} {100 * causes[0].probability:.0f} %" if causes else ""
         steps = "" if report.steps is None else f"{report.steps[1]:,}"
         rows.append((title_of(report), report.status, steps, found, cause))
     return rows

@@ -11,6 +11,9 @@ from pulseboard.diagnose.roles.words import words_of
 _ORDER = ("whole", "typed", "component", "auxiliary", "reinforcement", "adversarial")
 # Two levels further apart than this are not the same quantity on two splits.
 _SAME_SCALE = 5.0
+_OVERLAPS = frozenset({"dice", "iou", "miou"})
+_CLEAR_FALL = 0.15
+_LEAST_MISS = 0.3  # of an overlap, at the start
 
 Found = MutableMapping[str, tuple[str, ...]]
 
@@ -19,6 +22,7 @@ def settle_losses(found: Found, shapes: Mapping[str, Shape], doubtful: list[str]
     """Settle all roles of losses and scores in `found`. Returns the losses that are maximized, and the twins:
     validation tag -> training tag of the same quantity."""
     _drop_constants(found, shapes)
+    _overlaps_that_fall(found, shapes, doubtful)
     _errors_for_losses(found, shapes, doubtful)
     _unsplit_evaluations(found, shapes, doubtful)
     if not _competing(found, doubtful):
@@ -53,6 +57,24 @@ def _drop_constants(found: Found, shapes: Mapping[str, Shape]) -> None:
         moving = tuple(tag for tag in tags if shapes[tag].count > 1)
         if role in found and moving:
             found[role] = moving
+
+
+def _overlaps_that_fall(found: Found, shapes: Mapping[str, Shape], doubtful: list[str]) -> None:
+    """`dice` and `iou` are scores or one minus a score. One that falls with the loss is a part of the loss."""
+    losses = [shapes[tag] for role in ("train.loss", "val.loss") for tag in found.get(role, ()) if shapes[tag].known]
+    if not losses or not all(shape.last < shape.first for shape in losses):
+        return
+    scores = [tag for role in ("train.accuracy", "val.accuracy") for tag in found.get(role, ())]
+    falling = {_of(tag).key for tag in scores if _of(tag).qualifiers & _OVERLAPS and _falls(shapes[tag])}
+    for role in ("train.accuracy", "val.accuracy"):
+        gone = [tag for tag in found.get(role, ()) if _of(tag).key in falling]
+        if gone:
+            found[role] = tuple(tag for tag in found[role] if tag not in gone)
+            doubtful.extend(f"{tag!r} falls with the loss, so it is not read as a score." for tag in gone)
+
+
+def _falls(shape: Shape) -> bool:
+    return shape.known and shape.first > _LEAST_MISS and 0 <= shape.last < (1 - _CLEAR_FALL) * shape.first
 
 
 def _errors_for_losses(found: Found, shapes: Mapping[str, Shape], doubtful: list[str]) -> None:

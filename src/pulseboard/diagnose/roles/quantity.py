@@ -13,6 +13,8 @@ Kind = Literal["loss", "error", "score"]
 Part = Literal["whole", "typed", "component", "auxiliary", "reinforcement", "adversarial"]
 
 _LOSS = frozenset("loss losses nll xent bce crossentropy logloss criterion elbo".split())
+# The others say which loss it is: `bce` next to `loss` is a part of it, or another one.
+_PLAIN = frozenset("loss losses criterion elbo".split())
 _ERROR = frozenset("mse rmse mae mape error err perplexity ppl wer cer bpb bpc fid eer".split())
 _SCORE = frozenset(
     "acc accuracy f1 auc auroc roc iou miou iu meaniu dice map map50 map75 ap ap50 ap75 precision recall prec bleu"
@@ -30,7 +32,7 @@ _NOT_ITSELF = frozenset(
 _WHOLE = frozenset("total overall sum all main full objective model combined loop".split())
 _TYPES = frozenset(
     "cross entropy ce mse mae l1 l2 bce nll huber focal ctc smooth xent softmax token lm causal mlm seq2seq rmse"
-    " categorical binary sparse supervised ema log".split()
+    " categorical binary sparse supervised ema log crossentropy logloss".split()
 )
 _AUXILIARY = frozenset(
     "aux auxiliary z reg regularization regularizer kl kld vq commitment commit codebook entropy penalty smoothness"
@@ -77,7 +79,7 @@ def quantity_of(tag: str) -> Quantity | None:
     # `cross_entropy` names a loss, `entropy` does not.
     is_cross_entropy = {"cross", "entropy"} <= plain
     if plain & _LOSS or is_cross_entropy:
-        return Quantity("loss", _part(plain - _LOSS), _qualifiers(plain, _LOSS), words.split)
+        return Quantity("loss", _part(plain - _PLAIN), plain - _PLAIN | plain & {"elbo"}, words.split)
     if plain & _SCORE and not plain & {"gpu", "cpu", "memory", "tokens", "cost"}:
         if plain & _SCORE == {"performance"} and plain != {"performance"}:
             return None
@@ -98,11 +100,6 @@ def _plain(words: list[str]) -> frozenset[str]:
     joined = re.sub(r"\b(acc|accuracy|prec|precision|err|error) ?1\b", r"\1", joined)
     joined = re.sub(r"\b(acc|accuracy|prec|precision|err|error) ?(5|10)\b", r"\1 top5", joined)
     return frozenset(_bare(word) for word in joined.split())
-
-
-def _qualifiers(plain: frozenset[str], nouns: frozenset[str]) -> frozenset[str]:
-    kept = plain - nouns
-    return kept | {"elbo"} if "elbo" in plain else kept
 
 
 def _part(rest: frozenset[str]) -> Part:

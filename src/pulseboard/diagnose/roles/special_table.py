@@ -192,7 +192,10 @@ SPECIAL_ROLES: tuple[Role, ...] = (
         "rl.entropy",
         "entropy of the policy",
         "",
-        matches(r"\bpolicy entropy\b|\bentropy loss\b|\bloss entropy\b"),
+        matches(
+            r"\bpolicy entropy\b|\bentropy loss\b|\bloss entropy\b"
+            r"|^((train|training|charts|rollout) )?(mean )?entropy( train| training)?$"
+        ),
         many=True,
     ),
     Role(

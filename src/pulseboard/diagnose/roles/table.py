@@ -50,7 +50,9 @@ def is_gradient_norm(words: Words) -> bool:
         return "before" in words.every and norm
     if norm and gradient:
         known = {"grad", "grads", "gradient", "gradients", "norm", "norms", "gnorm", "total", "flow", "l2", "optim"}
-        return words.rest <= known
+        # Lightning writes the order of the norm: grad_2.0_norm_total.
+        order = {word for word in words.rest if word.isdigit()} if "total" in words.every else set()
+        return words.rest - order <= known
     if words.rest <= {"gnorm"} and "gnorm" in words.rest:
         return True
     return words.rest <= {"norm", "total"} and norm and words.split == "train"
@@ -158,7 +160,7 @@ ROLES: tuple[Role, ...] = (
         "pb.watch(model, optimizer)",
         matches(
             r"^(?!rank\b).*\bstep (time|duration)\b|\b(iteration|iter|batch) time\b|\btime (step|metrics end to end)"
-            r"|\bduration ms\b|\btime per (step|iteration)\b|\bbatch cost\b"
+            r"|\bduration ms\b|\btime per (step|iteration)\b|\bbatch cost\b|^(train )?dt( ms)?$|\bstep (secs|seconds)\b"
         ),
         a_duration,
         changes=(Change(log=True),),
@@ -196,7 +198,10 @@ ROLES: tuple[Role, ...] = (
         "memory.used",
         "memory in use",
         "pb.init(telemetry_secs=10)",
-        matches(r"\bram main process|\bvram allocated\b|\bmemory allocated\b|\bmax active\b|\bmemory used\b|\brss\b"),
+        matches(
+            r"\bram main process|\bvram allocated\b|\bmemory allocated\b|\bmax active\b|\bmemory used\b|\brss\b"
+            r"|^(train |gpu |cuda |cpu )*mem(ory)? (mb|gb|mib|gib)$"
+        ),
         many=True,
     ),
     Role(

@@ -37,7 +37,9 @@ def words_of(tag: str) -> Words:
     """A tag broken at punctuation and at capitals: `Loss/train`, `train_loss` and `trainLoss` have the same words."""
     # `mAP` and `BLEU` are words; `trainLoss` and `LossQ` are two.
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z][a-z])(?=[A-Z])", " ", tag)
-    every = tuple(word for word in re.split(r"[^a-z0-9%]+", spaced.lower()) if word)
+    # Keras splits `MeanIoU` into `mean_io_u`.
+    joined = re.sub(r"(?<![a-z0-9])io_u(?![a-z0-9])", "iou", spaced.lower())
+    every = tuple(word for word in re.split(r"[^a-z0-9%]+", joined) if word)
     # `eval/train_loss` is the training split at evaluation: the word next to the quantity counts.
     split = ""
     for word in every:

@@ -15,13 +15,17 @@ from pulseboard.diagnose.facts.objective import loss_course, objective
 from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.phrases import number, percent
 from pulseboard.diagnose.phrases import times as multiple
-from pulseboard.diagnose.track import Points, Track
+from pulseboard.diagnose.stats.noise import noise_scale
+from pulseboard.diagnose.track import Floats, Points, Track
+
+# Evaluations before a jump that is small compared with the level, and how far beyond their noise it must be.
+_LEAST_BEFORE, _NOISE = 5, 6.0
 
 
 @detector(id="data-shift", reads=("train.loss", "gradient.norm|val.loss"))
 def data_shift(case: Case) -> Iterator[Finding]:
     """A rise of the loss and a jump of the gradient norm that start together, while the learning rate is smooth."""
-    loss, norm = case.need("train.loss", points=12), case.one("gradient.norm")
+    loss, norm = case.need("train.loss", points=8), case.one("gradient.norm")
     if norm is None or norm.finite_count < 48 or len(loss) < 48:
         yield from _by_validation(case, loss)
         return
@@ -69,11 +73,13 @@ def _by_validation(case: Case, loss: Track) -> Iterator[Finding]:
         share = (float(np.median(later)) - lowest) / max(abs(lowest), 1e-300)
         # It was better at every evaluation before than at any after, but for the first ones.
         stays = float(later.min()) > lowest + 0.3 * share * abs(lowest)
-        if not stays or share < case.limit("data-shift", "lasting_rise"):
+        if not stays or (share < case.limit("data-shift", "lasting_rise") and not _undone(case, values, best)):
             continue
         clock = steps_on_clock(track, loss)
         first, last = int(clock[best]), int(clock[best + 1])
         if case.explained_by(first, within_steps=last - first, until=last) is not None:
+            continue
+        if _rate_jumps(case, last, last - first):
             continue
         if _jump_between(curve.points, first, last) < max(5 * found.noise, 0.2 * found.gain):
             continue
@@ -89,11 +95,21 @@ def _by_validation(case: Case, loss: Track) -> Iterator[Finding]:
         return
 
 
+def _undone(case: Case, values: Floats, best: int) -> bool:
+    """Whether every evaluation after the best has lost most of what was gained before, at once and beyond the noise."""
+    before, later = values[: best + 1], values[best + 1 :]
+    gain, lost = float(before[0] - before[-1]), float(later.min() - before[-1])
+    clear = len(before) >= _LEAST_BEFORE and min(gain, lost) > _NOISE * noise_scale(before[1:])
+    return clear and lost >= case.limit("data-shift", "lasting_loss") * gain
+
+
 def _jump_between(points: Points, first: int, last: int) -> float:
     """How far the training loss rose above its level before, between two steps."""
     steps, values = points
     before = values[(steps <= first)][-6:]
     during = values[(steps > first) & (steps <= last)]
+    # Training may be logged more seldom than validation: then its next points count.
+    during = during if len(during) else values[steps > first][:2]
     return float(during.max() - np.median(before)) if len(before) and len(during) else 0.0
 
 

@@ -12,6 +12,7 @@ from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.facts.scores import (
     AREAS,
+    FROM_ZERO,
     KNOWN_CHOICES,
     accuracies,
     at_chance,
@@ -26,6 +27,9 @@ from pulseboard.diagnose.track import Track
 SLUG = "eval-at-chance"
 _SURE = 0.9
 _WRONG = 0.35
+# The first points of training accuracy, and how far a model that learned is above them; two accuracies that are alike.
+_FIRST_POINTS, _WELL_ABOVE, _CLOSE = 5, 0.25, 0.1
+_RISEN = 0.05  # of all answers
 
 
 @detector(id=SLUG, reads="val.accuracy|train.accuracy")
@@ -35,9 +39,17 @@ def eval_at_chance(case: Case) -> Iterator[Finding]:
     least = int(case.limit(SLUG, "evaluations")) * (1 if case.finished else 2)
     areas = [track for track in case.every("val.accuracy") if words_of(track.tag).rest & AREAS and track.high <= 1]
     long = [track for track in (*accuracies(case), *areas) if track.finite_count >= least]
+    nothing = _at_nothing(case)
+    if nothing is not None:
+        yield nothing
+        return
     if not long:
         raise TooShort(f"needs {least} evaluations of an accuracy")
+    # The accuracy of a batch of one or two is 0 or 1; where evaluations improve, nothing else matters.
+    rose = any(_has_risen(track) for track in case.every("val.accuracy") if track in long)
     for track in long:
+        if rose and track not in case.every("val.accuracy"):
+            continue
         if (case.progress(track.last_step or 0) or 1.0) < case.limit(SLUG, "progress"):
             continue
         # A small language model early in training is at chance on common-sense benchmarks.
@@ -65,7 +77,7 @@ def eval_at_chance(case: Case) -> Iterator[Finding]:
         # A number of choices that was guessed rules nothing out.
         if benchmark or choices(case).confidence > _SURE or may_rise(case):
             continue
-        if (low := never_improved(track, evaluations=least)) is not None:
+        if (low := never_improved(track, evaluations=least)) is not None and not _rose_before(case, track, low):
             yield _finding(
                 case,
                 track,
@@ -74,6 +86,48 @@ def eval_at_chance(case: Case) -> Iterator[Finding]:
                 low,
             )
             return
+
+
+def _has_risen(track: Track) -> bool:
+    values = track.points(most=256).values * scale_of(track)
+    return float(np.median(values[-3:]) - np.median(values[:2])) > _RISEN
+
+
+def _rose_before(case: Case, track: Track, level: float) -> bool:
+    """Whether training accuracy rose to that level from well below it: the model learned before it was evaluated."""
+    twin = case.reading.twins.get(track.tag)
+    if twin is None or case.tracks[twin].finite_count < 4 * _FIRST_POINTS:
+        return False
+    values = case.tracks[twin].points(most=256).values * scale_of(case.tracks[twin])
+    first, later = float(np.median(values[:_FIRST_POINTS])), float(np.median(values[len(values) // 2 :]))
+    return level > (1 + _WELL_ABOVE) * first and later > (1 + _WELL_ABOVE) * first and level > later - _CLOSE
+
+
+def _at_nothing(case: Case) -> Finding | None:
+    """A score that is 0 for a model that finds nothing, such as an average precision, and never left 0."""
+    least = int(case.patient(case.limit(SLUG, "finds_nothing_for")))
+    scores = [
+        track
+        for track in case.every("val.accuracy")
+        if words_of(track.tag).rest & FROM_ZERO and track.finite_count >= least and track.low >= 0
+    ]
+    limit = case.limit(SLUG, "finds_nothing")
+    if not scores or not case.finished or any(_best_of_second_half(track) > limit for track in scores):
+        return None
+    track, best = scores[0], _best_of_second_half(scores[0])
+    return _finding(
+        case,
+        track,
+        "warning",
+        f"{track.tag} is {number(best)} at its best in the second half of {count(track.finite_count, 'evaluation')}: "
+        "the model finds next to nothing.",
+        best,
+    )
+
+
+def _best_of_second_half(track: Track) -> float:
+    values = track.points(most=256).values * scale_of(track)
+    return float(values[len(values) // 2 :].max())
 
 
 def _same_answer(case: Case, track: Track, *, evaluations: int) -> float | None:

@@ -1,4 +1,4 @@
-"""Overfitting: validation loss turned up while training loss kept falling."""
+"""Overfitting: validation got worse or stands still far below training, while training goes on."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ SLUG = "overfitting"
 # Training data that is known by heart, and validation that still gains.
 _PERFECT, _STILL_IMPROVES, _OF_GAP = 0.9, 0.01, 0.1
 _LEAST_ABOVE, _ALMOST_ALL = 10, 0.95
+_JUMPED = 3
 # From here on, the noise of evaluations is known.
 _FEW = 12
+_USUALLY = 0.8  # of the points after a jump are below what counts as its height
+_TIMES_TRAINING = 3.0  # the validation loss at the end, where scores hold and no training accuracy is logged
 _FELL_SINCE = 0.2  # of the training loss, since the first evaluation
 
 
@@ -100,9 +103,20 @@ def _is_clear(case: Case, values: np.ndarray, found: Course) -> bool:
     beyond_noise = found.rise >= case.limit(SLUG, "noise") * found.noise
     # Too few evaluations to estimate the noise: the rise must be steady.
     if found.points < _FEW:
-        return beyond_noise and _steady(values[found.best_at :]) and found.rise > _undone_rise(values[: found.best_at])
+        steady = _steady(values[found.best_at :]) or _all_far_above(case, values[found.best_at :])
+        return beyond_noise and steady and found.rise > _undone_rise(values[: found.best_at])
     surprising = found.surprise >= case.limit(SLUG, "surprise") and found.stays_up >= 0.3 * found.rise
     return (beyond_noise and surprising) or _stays_above(case, values, found)
+
+
+def _all_far_above(case: Case, values: np.ndarray) -> bool:
+    """Whether all of a few evaluations since the best are far above it: it jumped, and stays up."""
+    later = values[1:]
+    return (
+        len(later) >= _JUMPED
+        and values[0] > 0
+        and bool(later.min() > (1 + case.limit(SLUG, "severe_share")) * values[0])
+    )
 
 
 def _undone_rise(values: np.ndarray) -> float:
@@ -168,7 +182,7 @@ def _memorized(case: Case) -> Finding | None:
             f"{other.tag} is {percent(float(np.median(other.tail.values[-3:])) * scale_of(other))} and {track.tag} "
             f"{percent(float(np.median(values[-3:])) * scale_of(track))}, which has not improved since step "
             f"{int(steps[half])}.",
-            first_step=score.course.best_step,
+            first_step=int(steps[half]),
             evidence=[Evidence(tag, "training accuracy above validation accuracy", gap, case.limit(SLUG, "wide_gap"))],
         )
     return None
@@ -222,7 +236,8 @@ def _upset(curve: Objective, step: int) -> bool:
     before, after = values[max(0, at - near) : at + 1], values[at + 1 : at + 1 + near]
     if found is None or len(before) < 2 or len(after) < 2:
         return False
-    jump = float(np.max(after) - np.median(before))
+    # The level and not the highest point: of many noisy points, one is always high.
+    jump = float(np.quantile(after, _USUALLY) - np.median(before))
     return jump > 5 * found.noise and jump > 0.2 * found.gain
 
 
@@ -251,6 +266,17 @@ def _never_better(case: Case, turn: _Turn, training: Objective | None) -> bool:
     return len(losses) >= 4 * reach and now <= (1 - _FELL_SINCE) * then
 
 
+def _far_above_training(case: Case) -> bool:
+    """Whether every validation loss ends at several times its training loss: the rest is known by heart."""
+    pairs = [
+        (case.tracks[tag], case.tracks[twin])
+        for tag, twin in case.reading.twins.items()
+        if tag in case.reading.tags.get("val.loss", ()) and tag not in case.reading.maximized
+    ]
+    ends = [tuple(float(np.median(one.tail.values[-5:])) for one in pair) for pair in pairs]
+    return bool(ends) and all(train > 0 and val > _TIMES_TRAINING * train for val, train in ends)
+
+
 def _severity(case: Case, found: Course) -> Severity:
     scores = validation_scores(case)
     hurt = any(score.falls for score in scores)
@@ -259,7 +285,8 @@ def _severity(case: Case, found: Course) -> Severity:
     if holds:
         # The model is only more confident in its mistakes; its answers are as good as before.
         gap = accuracy_gap(case)
-        wide = gap is not None and gap >= case.limit(SLUG, "gap") and share >= case.limit(SLUG, "warning_share")
+        apart = gap is not None and gap >= case.limit(SLUG, "gap")
+        wide = (apart or (gap is None and _far_above_training(case))) and share >= case.limit(SLUG, "warning_share")
         return "warning" if wide or share >= case.limit(SLUG, "sure_share") else "info"
     lost = min(found.lost_share, 10.0)
     if (share >= case.limit(SLUG, "severe_share") and lost >= 1.0) and (hurt or not scores) and found.points >= 6:

@@ -14,12 +14,16 @@ from pulseboard.diagnose.facts.clock import steps_on_clock
 from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.facts.scores import accuracy_gap, is_accuracy, scale_of, validation_scores
 from pulseboard.diagnose.phrases import number, percent
-from pulseboard.diagnose.stats.course import course
-from pulseboard.diagnose.track import Track
+from pulseboard.diagnose.stats.course import Course, course
+from pulseboard.diagnose.track import Floats, Track
 
 SLUG = "val-gap-from-start"
 _ROSE = 0.15  # of all answers
 _MOSTLY_WRONG = 0.5
+_STILL_SCORE = 0.03  # of all answers
+_BEYOND_DOUBT = 12.0  # standard errors
+# Accuracies on two splits that are close, and the part of a rise that is good.
+_CLOSE, _GOOD_PART = 0.1, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ def val_gap_from_start(case: Case) -> Iterator[Finding]:
     if not gaps or len(gaps) < len(judged):
         return
     gap = min(gaps, key=lambda gap: gap.followed)
-    if _scores_follow(case) and not _by_heart(case, gap):
+    if _scores_follow(case) and not _by_heart(case, gap) and not all(_stands_still(case, gap) for gap in gaps):
         return
     limit = case.limit(SLUG, "followed")
     yield case.finding(
@@ -99,12 +103,33 @@ def _scores_follow(case: Case) -> bool:
     """Whether validation scores improve. Then validation does follow, whatever its loss says."""
     apart = accuracy_gap(case)
     if apart is not None:
-        return apart < case.limit(SLUG, "apart")
+        return apart < case.limit(SLUG, "apart") and (apart < _CLOSE or _accuracy_follows(case))
     return any(
         score.course.gain > 4 * score.course.error
         and score.course.gain * scale_of(case.tracks[score.tag]) > case.limit(SLUG, "score_gain")
         for score in validation_scores(case)
     )
+
+
+def _accuracy_follows(case: Case) -> bool:
+    """Whether a validation accuracy has made a good part of the rise of training accuracy."""
+    for tag, twin in case.reading.twins.items():
+        if is_accuracy(tag) and min(case.tracks[tag].finite_count, case.tracks[twin].finite_count) >= 5:
+            rises = []
+            for track in (case.tracks[tag], case.tracks[twin]):
+                values = track.points(most=256).values * scale_of(track)
+                rises.append(float(np.median(values[-3:]) - values[0]))
+            return rises[0] >= _GOOD_PART * rises[1]
+    return True
+
+
+def _stands_still(case: Case, gap: _Gap) -> bool:
+    """Whether no evaluation differs from the others, by the loss or by an accuracy, while training learns."""
+    values = gap.track.points(most=256).values
+    scores = [track for track in case.every("val.accuracy") if is_accuracy(track.tag) and track.finite_count >= 5]
+    moved = [float(np.ptp(track.points(most=256).values)) * scale_of(track) for track in scores]
+    still = float(np.ptp(values)) < case.limit(SLUG, "still") * (gap.start - gap.training)
+    return still and len(values) >= case.limit(SLUG, "evaluations") and all(one < _STILL_SCORE for one in moved)
 
 
 def _by_heart(case: Case, gap: _Gap) -> bool:
@@ -114,14 +139,23 @@ def _by_heart(case: Case, gap: _Gap) -> bool:
     return wrong and gap.training < case.limit(SLUG, "by_heart") * gap.start
 
 
+def _same_start(case: Case, training: Course, losses: Floats) -> bool:
+    """Whether a small gain of training counts: it is beyond doubt, and validation stays where training began."""
+    gain = training.gain
+    sure = gain >= case.limit(SLUG, "small_gain") * training.start and gain >= _BEYOND_DOUBT * training.error
+    stays = float(np.abs(losses - losses[0]).max()) < case.limit(SLUG, "still") * gain
+    near = abs(float(losses[0]) - training.start) < gain / 2
+    return sure and near and stays and len(losses) >= case.limit(SLUG, "evaluations")
+
+
 def _gap(case: Case, track: Track, twin: Track) -> _Gap | None:
     """The gap of one pair, if training clearly improved and validation did not."""
     steps, values = twin.points(most=512)
     gained = course(twin.points(most=512))
     losses = track.points(most=256).values
-    if gained is None or gained.start <= 0 or gained.gain < case.limit(SLUG, "gain") * abs(gained.start):
+    if gained is None or gained.start <= 0 or gained.gain < 4 * gained.error:
         return None
-    if gained.gain < 4 * gained.error:
+    if gained.gain < case.limit(SLUG, "gain") * abs(gained.start) and not _same_start(case, gained, losses):
         return None
     at = steps_on_clock(track, twin)[: len(losses)]
     best = int(np.argmin(losses))

@@ -12,6 +12,7 @@ from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.objective import Objective, objective
 from pulseboard.diagnose.facts.regime import may_rise, regime
 from pulseboard.diagnose.facts.scores import validation_scores
+from pulseboard.diagnose.facts.validation import validation_holds
 from pulseboard.diagnose.phrases import number, percent, times
 from pulseboard.diagnose.stats.course import Course, centered_median, course
 from pulseboard.diagnose.track import Floats, Points
@@ -120,9 +121,11 @@ def _runaway(case: Case, found: Course) -> bool:
 def _finding(case: Case, curve: Objective, points: Points, found: Course, what: str, base: float) -> Finding:
     since = _since(points, found)
     severe = found.end >= found.start or found.lost_share >= case.limit(SLUG, "severe")
+    scores = validation_scores(case)
+    unhurt = validation_holds(case) or (not severe and bool(scores) and all(score.holds for score in scores))
     return case.finding(
         SLUG,
-        "critical" if severe else "warning",
+        "info" if unhurt else "critical" if severe else "warning",
         curve.tag,
         f"{curve} rose from {number(base)} to {number(found.end)} after step {since}: {what}.",
         first_step=since,

@@ -15,12 +15,16 @@ from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.episodes import episodes
 from pulseboard.diagnose.facts.objective import Objective, objective
 from pulseboard.diagnose.facts.regime import may_rise
+from pulseboard.diagnose.facts.setback import Setback, setback
+from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.phrases import count, number, percent, times
 from pulseboard.diagnose.stats.course import Course, centered_median, course
 from pulseboard.diagnose.track import Floats, Points, Track
 
 SLUG = "loss-spike"
 _QUIET = 0.1  # noise as a share of the level
+# Times the first loss: each of the points after it, and most of them.
+_TWICE, _FAR = 2.0, 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +47,16 @@ def loss_spike(case: Case) -> Iterator[Finding]:
     if not may_rise(case) and (burst := _burst(case, curve.points, found)) is not None:
         yield _burst_finding(case, curve, burst, found)
         return
+    if not may_rise(case) and (worse := _worse_than_at_first(case, curve.points, found)) is not None:
+        yield _worse_finding(case, curve, worse)
+        return
+    if (back := setback(case).value) is not None:
+        yield _setback_finding(case, curve, back)
+        return
     spikes = _spikes(case, curve.points, found)
     # A single point is a bad batch and has its own finding, unless such points keep coming.
-    single = [spike for spike in spikes if spike.last == spike.first and _counts(case, spike, found)]
-    repeated = len(single) >= case.limit(SLUG, "many")
-    spikes = [spike for spike in spikes if spike.last > spike.first or (repeated and spike in single)]
+    repeated = sum(_counts(case, spike, found) for spike in spikes) >= case.limit(SLUG, "many")
+    spikes = [spike for spike in spikes if spike.last > spike.first or (repeated and _counts(case, spike, found))]
     if curve.track is not None:
         spikes = _with_episodes(case, curve.track, curve.points, spikes)
     if not spikes:
@@ -142,6 +151,75 @@ def _burst_finding(case: Case, curve: Objective, burst: NDArray[np.intp], found:
     )
 
 
+def _worse_than_at_first(case: Case, points: Points, found: Course) -> NDArray[np.intp] | None:
+    """The points at which the level is above all of the first ones, if they are a good part of the run.
+
+    Half as much counts if validation is worse than at first, too.
+    """
+    values = points.values
+    first, level = float(values[:3].max()), centered_median(values, max(3, found.width))
+    if first <= 0 or found.points < case.limit(SLUG, "least_worse"):
+        return None
+    if (blown := _blown_up_at_once(case, values, level)) is not None:
+        return blown
+    limit = case.limit(SLUG, "worse")
+    for times_first, needs_validation in ((1 + limit, False), (1 + limit / 2, True)):
+        high = np.flatnonzero(level > max(times_first * first, first + 3 * found.noise))
+        if len(high) >= case.limit(SLUG, "worse_for") * len(values) and (
+            not needs_validation or _validation_was_worse(case, times_first)
+        ):
+            return high
+    return None
+
+
+def _blown_up_at_once(case: Case, values: Floats, level: Floats) -> NDArray[np.intp] | None:
+    """The points far above the very first one, if the next points are all several times as high: the first updates."""
+    soon = values[1 : 1 + max(5, len(values) // 10)]
+    if values[0] <= 0 or soon.min() <= _TWICE * values[0] or np.median(soon) <= _FAR * values[0]:
+        return None
+    high = np.flatnonzero(level > (1 + case.limit(SLUG, "worse")) * values[0])
+    return high if len(high) >= case.limit(SLUG, "worse_for") * len(values) else None
+
+
+def _validation_was_worse(case: Case, times_first: float) -> bool:
+    curves = validation_curves(case, points=int(case.limit(SLUG, "evaluations")))
+    share = case.limit(SLUG, "worse_for")
+    return bool(curves) and all(
+        float((curve.points.values[1:] > times_first * float(curve.points.values[0])).mean()) >= share > 0
+        and float(curve.points.values[0]) > 0
+        for curve in curves
+    )
+
+
+def _worse_finding(case: Case, curve: Objective, high: NDArray[np.intp]) -> Finding:
+    steps, values = curve.points
+    share = len(high) / len(values)
+    return case.finding(
+        SLUG,
+        "warning",
+        curve.tag,
+        f"{curve} started at {number(float(values[0]))} and was above that for {percent(share)} of the run, at "
+        f"{number(float(np.median(values[high])))} as a rule, before it came down.",
+        first_step=int(steps[high[0]]),
+        last_step=int(steps[high[-1]]),
+        evidence=[Evidence(curve.tag, "share of the run above the start", share, case.limit(SLUG, "worse_for"))],
+    )
+
+
+def _setback_finding(case: Case, curve: Objective, back: Setback) -> Finding:
+    return case.finding(
+        SLUG,
+        "warning",
+        curve.tag,
+        f"{back.validation} rose from {number(back.before)} to {number(back.peak)} after step {back.first_step}, "
+        f"{curve} rose with it, and both came down again: {percent(min(back.lost, 1.0))} of what had been gained was "
+        "lost for a while.",
+        first_step=back.first_step,
+        last_step=back.last_step,
+        evidence=[Evidence(back.validation, "rise as a share of the gain before", back.lost, None, back.first_step)],
+    )
+
+
 def _spikes(case: Case, points: Points, found: Course) -> list[_Spike]:
     """Ranges above the loss's own trend, relative to its level and its noise, that came back."""
     values = points.values
@@ -156,7 +234,9 @@ def _spikes(case: Case, points: Points, found: Course) -> list[_Spike]:
     edges = np.flatnonzero(np.diff(np.concatenate([[False], above, [False]]).astype(np.int8)))
     spikes = []
     for first, end in zip(edges[::2], edges[1::2], strict=True):
-        if end >= n - 1:
+        # One point back at the level is enough after a single high one.
+        back = n - end
+        if back < (1 if end - first == 1 else 2):
             continue
         peak = first + int(np.argmax(values[first:end]))
         spikes.append(_Spike(int(first), int(end) - 1, int(peak), float(base[peak]), float(values[peak] - base[peak])))

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.track import Track
+
+# Decimals that a printed value has, and how small the last values before the zeros are in units of the last one.
+_DECIMALS, _NEXT_TO_NOTHING = 5, 20
 
 
 @detector(id="loss-zero", reads="train.loss")
@@ -20,6 +26,7 @@ def loss_zero(case: Case) -> Iterator[Finding]:
         or zeros.value != 0.0
         or zeros.length < min(least, max(3, len(loss)))
         or (gradient is not None and gradient.not_finite)
+        or _rounded_away(loss)
     ):
         return
     yield case.finding(
@@ -31,3 +38,16 @@ def loss_zero(case: Case) -> Iterator[Finding]:
         last_step=zeros.last_step,
         evidence=[Evidence(loss.tag, "points in a row that are exactly 0", zeros.length, least, zeros.first_step)],
     )
+
+
+def _rounded_away(loss: Track) -> bool:
+    """Whether a loss printed with a few decimals came down to its last one before it was 0: it is small, not lost."""
+    values = loss.points().values
+    some = values[values != 0]
+    first = int(np.argmax(values == 0))
+    if not len(some) or first == 0:
+        return False
+    decimals = next(
+        (d for d in range(1, _DECIMALS + 1) if np.allclose(values, np.round(values, d), rtol=1e-6, atol=1e-12)), None
+    )
+    return decimals is not None and abs(float(values[first - 1])) <= _NEXT_TO_NOTHING * 10.0**-decimals

@@ -12,7 +12,7 @@ from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.learning import ON_HELD_OUT, learning, weights_move
 from pulseboard.diagnose.facts.objective import Objective, loss_course, objective
 from pulseboard.diagnose.facts.regime import may_rise, regime
-from pulseboard.diagnose.facts.scores import scale_of
+from pulseboard.diagnose.facts.scores import is_plain_accuracy, scale_of
 from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.phrases import count, number, percent
 from pulseboard.diagnose.stats.course import Course
@@ -22,6 +22,9 @@ from pulseboard.diagnose.track import Points
 SLUG = "loss-flat"
 _ROSE = 0.1  # of all answers
 _GOOD = 0.5  # of all answers, at the first evaluation
+_MUCH = 0.3  # of the first loss
+_POOR = 0.2  # of all answers, at the last evaluations
+_AS_FAST = 0.6  # of the fastest part of a fall, where a loss goes down a straight line
 
 
 @detector(id=SLUG, reads="train.loss|loss.components|val.loss")
@@ -45,7 +48,8 @@ def loss_flat(case: Case) -> Iterator[Finding]:
         return
     size = abs(found.start)
     fall = found.start - found.end
-    if size <= case.limit(SLUG, "floor"):
+    # A fall of much of the first loss may be noise, but is not a standstill.
+    if size <= case.limit(SLUG, "floor") or fall > _MUCH * size or _good_from_the_start(case):
         return
     # As if neighbors were independent: a standstill is a claim, and a wide error would make it easy.
     error = found.error / found.widening
@@ -85,6 +89,14 @@ def _stands_still(case: Case) -> bool:
     curves = [curve.points.values for curve in validation_curves(case, points=evaluations)]
     limit = case.limit(SLUG, "still")
     return bool(curves) and all(float(np.ptp(values)) < limit * abs(float(np.median(values))) for values in curves)
+
+
+def _good_from_the_start(case: Case) -> bool:
+    """Whether the accuracy is high from the first evaluation to the last: a converged model has little to learn."""
+    # An accuracy of something, such as a domain, says nothing about the task.
+    scores = [track for track in case.every("val.accuracy") if is_plain_accuracy(track.tag) and track.finite_count >= 3]
+    lows = [float(np.quantile(track.points(most=256).values, 0.1)) * scale_of(track) for track in scores]
+    return bool(lows) and min(lows) >= case.limit(SLUG, "good")
 
 
 def _fell_at_once(case: Case, points: Points, end: float) -> bool:
@@ -138,7 +150,8 @@ def _crawls(case: Case, points: Points, found: Course) -> bool:
 def _has_hardly_begun(case: Case, points: Points, found: Course) -> bool:
     """A small fall that gets faster and faster: by the end of the run, training has not really begun."""
     fall, n = found.start - found.end, found.points
-    if not case.finished or n < case.limit(SLUG, "begin_points") or found.noise > 0.1 * fall:
+    quiet = found.noise <= 0.1 * fall or (found.error <= 0.1 * fall and _is_mostly_wrong(case))
+    if not case.finished or n < case.limit(SLUG, "begin_points") or not quiet:
         return False
     if not 0 < fall < case.limit(SLUG, "begin") * abs(found.start):
         return False
@@ -148,7 +161,24 @@ def _has_hardly_begun(case: Case, points: Points, found: Course) -> bool:
         track for track in (*case.every("val.accuracy"), *case.every("train.accuracy")) if track.finite_count >= 4
     ]
     rose = any(float(np.ptp(track.points(most=256).values)) * scale_of(track) > _ROSE for track in scores)
-    return bool((np.diff(falls) > 0).all()) and bool(falls[-1] > 1.5 * falls[0] > 0) and not rose
+    if rose:
+        return False
+    faster = bool((np.diff(falls) > 0).all()) and bool(falls[-1] > 1.5 * falls[0] > 0)
+    return faster or (bool(falls.min() > _AS_FAST * falls.max()) and _is_mostly_wrong(case))
+
+
+def _is_mostly_wrong(case: Case) -> bool:
+    """Whether evaluations show that the model has learned next to nothing: a low accuracy, and a loss that crawls."""
+    scores = [track for track in case.every("val.accuracy") if is_plain_accuracy(track.tag) and track.finite_count >= 4]
+    curves = validation_curves(case, points=int(case.limit(SLUG, "evaluations")))
+    if not scores or not curves or any(float(np.median(t.tail.values[-3:])) * scale_of(t) > _POOR for t in scores):
+        return False
+    for curve in curves:
+        levels = [float(np.median(part)) for part in np.array_split(curve.points.values, 3)]
+        falls = -np.diff(levels)
+        if not falls.min() > _AS_FAST * falls.max() > 0:
+            return False
+    return True
 
 
 def _crawling(case: Case, curve: Objective, found: Course) -> Finding:

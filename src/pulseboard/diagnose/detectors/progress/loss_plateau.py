@@ -12,10 +12,11 @@ from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.objective import loss_course, objective
 from pulseboard.diagnose.facts.regime import may_rise, regime
 from pulseboard.diagnose.facts.schedule import rate_is_high
-from pulseboard.diagnose.facts.scores import accuracies, never_improved, scale_of
+from pulseboard.diagnose.facts.scores import AREAS, accuracies, never_improved, scale_of, score_of
 from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.phrases import count, digits_of, number
 from pulseboard.diagnose.roles.quantity import quantity_of
+from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.stats.noise import noise_scale, running_median
 from pulseboard.diagnose.stats.trend import Trend, trend
 from pulseboard.diagnose.track import Floats, Points, Track
@@ -28,6 +29,7 @@ _LEAST_DIGITS = 3
 _STILL_FALLS = 0.03
 # Two series of one loss end within this share of each other.
 _SAME_LEVEL = 0.03
+_RISE_OF_AREA = 0.08
 
 
 @detector(id=SLUG, reads="train.loss")
@@ -64,6 +66,7 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
         not _high_by_nature(case)
         and not _falls(line, level, p=case.limit(SLUG, "may_fall"))
         and not _validation_improves(case, int(part.steps[0]))
+        and not _score_learned(case)
         and (
             (
                 length >= case.limit(SLUG, "severe_share_of_run")
@@ -171,6 +174,18 @@ def _validation_improves(case: Case, since: int) -> bool:
     for curve in validation_curves(case, points=4):
         later = curve.points.values[curve.points.steps >= since]
         if len(later) >= 3 and float(later[0] - later[-1]) > _STILL_FALLS * abs(float(later[0])):
+            return True
+    return False
+
+
+def _score_learned(case: Case) -> bool:
+    """Whether an area under the curve or another score that chance keeps low has clearly risen.
+
+    Clicks and other rare events are never certain: their loss falls by little, and that is all there is to learn.
+    """
+    for track in case.every("val.accuracy"):
+        score = score_of(track) if words_of(track.tag).rest & AREAS else None
+        if score is not None and score.course.gain > max(_RISE_OF_AREA, 4 * score.course.error) and score.holds:
             return True
     return False
 

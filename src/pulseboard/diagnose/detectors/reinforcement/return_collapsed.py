@@ -12,6 +12,7 @@ from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.returns import episode_returns, main_return
 from pulseboard.diagnose.phrases import number
 from pulseboard.diagnose.stats.course import centered_median, course
+from pulseboard.diagnose.stats.noise import noise_scale
 from pulseboard.diagnose.stats.trend import trend
 from pulseboard.diagnose.track import Floats, Points, Track
 
@@ -22,6 +23,9 @@ _LONG = 128  # points, of which eighths are independent even if neighbors are no
 # With fewer points, chance would put the last ones below all others too often.
 _FEWEST = 8
 _NEARLY_ALL = 0.75
+_ORDERED = 0.1  # so much more of all pairs than of all steps must go down
+# Points that stay up before a fall and down after it, how far apart they are, and how near the top, of the range.
+_DOWN, _MOST_OF_RANGE, _NEAR_TOP = 3, 0.5, 0.25
 
 
 @detector(id=SLUG, reads="rl.return")
@@ -30,7 +34,7 @@ def return_collapsed(case: Case) -> Iterator[Finding]:
     track = main_return(case, points=_FEWEST)
     steps, values = episode_returns(case, track)
     if len(values) < case.limit(SLUG, "points"):
-        slide = _slides(case, track)
+        slide = _slides(case, track) or _came_down(case, track)
         if slide is not None:
             yield slide
         else:
@@ -123,7 +127,9 @@ def _slides(case: Case, track: Track) -> Finding | None:
     high, end = float(values[best]), float(np.median(values[-3:]))
     down = float((np.diff(since) < 0).mean())
     kept = (end - float(values[0])) / (high - float(values[0])) if best else 0.0
-    if down < _NEARLY_ALL or kept >= case.limit(SLUG, "sure_share"):
+    # Noise goes down from its highest point, too; but a later point is not lower than an earlier one that often.
+    later = np.subtract.outer(since, since)[np.tril_indices(len(since), -1)]
+    if min(down, float((later < 0).mean()) - _ORDERED) < _NEARLY_ALL or kept >= case.limit(SLUG, "sure_share"):
         return None
     if high - end < case.limit(SLUG, "fall") * max(abs(high), abs(end)):
         return None
@@ -135,6 +141,36 @@ def _slides(case: Case, track: Track) -> Finding | None:
         "without a pause: the policy gets worse.",
         first_step=int(steps[best]),
         evidence=[Evidence(track.tag, "share of steps down", down, _NEARLY_ALL, int(steps[-1]))],
+    )
+
+
+def _came_down(case: Case, track: Track) -> Finding | None:
+    """Few points that rose, stayed high for three or more, and are all back in the lower half for the last ones."""
+    steps, values = track.points(most=64)
+    n = len(values)
+    if not case.finished or n < _FEWEST:
+        return None
+    levels = centered_median(values, 3)
+    best = int(np.argmax(levels[: n - _DOWN]))
+    high, low = float(levels[best]), float(values.min())
+    down = n - 1 - int(np.flatnonzero(values >= low + 0.5 * (high - low))[-1])
+    if best == 0 or best > n - 1 - _DOWN or down < max(_DOWN, n // 4):
+        return None
+    before = values[max(0, n - down - _DOWN) : n - down]
+    gap = float(before.min() - np.median(values[n - down :]))
+    wander = noise_scale(values[: n - down])
+    if gap < case.limit(SLUG, "noise_widths") * wander or gap < case.limit(SLUG, "fall") * max(abs(high), abs(low)):
+        return None
+    if gap < _MOST_OF_RANGE * (high - low) or before.min() < high - _NEAR_TOP * (high - low):
+        return None
+    return case.finding(
+        SLUG,
+        "warning",
+        track,
+        f"{track.tag} was {number(high)} at step {int(steps[best])}, and the last {down} values are "
+        f"{number(float(values[n - down :].max()))} or less: the policy lost most of what it had learned.",
+        first_step=int(steps[n - down]),
+        evidence=[Evidence(track.tag, "fall as a share of the range", gap / (high - low), _MOST_OF_RANGE)],
     )
 
 

@@ -18,13 +18,25 @@ from pulseboard.diagnose.track import Floats, Points, Track
 SLUG = "return-flat"
 _PARTS = 8
 _ALMOST_ALWAYS = 0.9
+# An even choice of actions at the end shows what a few returns alone do not.
+_FEWEST = 8
+# An entropy that moves by less than this share is the same.
+_SAME = 0.005
+# Of the second half, the share at the lowest return there is, and how far above it the others may be.
+_MOSTLY, _NEAR_WORST = 0.7, 0.15
 
 
 @detector(id=SLUG, reads="rl.return")
 def return_flat(case: Case) -> Iterator[Finding]:
     """No eighth of the run earned more than the first points, and there is no upward trend."""
     least = int(case.patient(case.limit(SLUG, "points")))
-    track = main_return(case, points=least)
+    track = main_return(case, points=_FEWEST)
+    if (worst := _at_its_worst(case, track)) is not None:
+        yield worst
+        return
+    if track.finite_count < least and case.finished and acts_at_random(case, points=_FEWEST):
+        yield from _few_at_random(case, track)
+        return
     steps, values = returns_while_learning(case, track)
     if len(values) < least:
         raise TooShort(f"{track.tag!r} has {len(values)} of the {least} points this needs since the first update")
@@ -51,6 +63,49 @@ def return_flat(case: Case) -> Iterator[Finding]:
         evidence=[
             Evidence(track.tag, "p-value of a rising trend", line.p_rising, case.limit(SLUG, "p"), int(steps[-1]))
         ],
+    )
+
+
+def _few_at_random(case: Case, track: Track) -> Iterator[Finding]:
+    """The policy chooses at random until the end, and the last third earns no more than the first."""
+    points = track.points(most=64)
+    thirds = np.array_split(points.values, 3)
+    first, last = float(np.median(thirds[0])), float(np.median(thirds[-1]))
+    line = trend(points)
+    # A policy that does not change at all needs a clear trend to be called better.
+    still = _never_changes(case) and line is not None and line.p_rising > case.limit(SLUG, "p")
+    if still or last <= first + case.limit(SLUG, "random_rise") * abs(first):
+        yield _at_random(case, track, first, last)
+
+
+def _never_changes(case: Case) -> bool:
+    """Whether the entropy of the policy is the same throughout."""
+    entropy = case.one("rl.entropy")
+    values = np.abs(entropy.points(most=512).values) if entropy is not None else np.empty(0)
+    return len(values) >= _FEWEST and float(np.ptp(values)) < _SAME * float(values.max())
+
+
+def _at_its_worst(case: Case, track: Track) -> Finding | None:
+    """To the end of the run, most points are exactly the lowest return there is: the policy fails every time."""
+    steps, values = track.points(most=1024)
+    if not case.finished or track.block_points != 1 or len(values) < _FEWEST + 2:
+        return None
+    worst = values == values.min()
+    later = worst[len(values) // 2 :]
+    # A constant return may be the best there is; one that was higher before is not.
+    rest = values[len(values) // 2 :]
+    near = float(values.min()) + _NEAR_WORST * max(abs(float(values.min())), float(np.ptp(values)))
+    if worst.all() or float(later.mean()) < (_MOSTLY if float(rest.max()) <= near else _ALMOST_ALWAYS):
+        return None
+    first = int(steps[int(np.argmax(worst))])
+    return case.finding(
+        SLUG,
+        "warning",
+        track,
+        f"{track.tag} is {number(float(values.min()))}, the least it has ever been, at "
+        f"{count(int(later.sum()), 'point')} of the last {len(later):,}: the policy fails every time.",
+        first_step=first,
+        evidence=[Evidence(track.tag, "lowest value", float(values.min()), None, int(steps[-1]), on_curve=True)],
     )
 
 

@@ -9,16 +9,14 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.facts.critic import critic_losses
 from pulseboard.diagnose.facts.returns import earns_well, largest_return
 from pulseboard.diagnose.phrases import number, times
-from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.stats.course import centered_median
 from pulseboard.diagnose.track import Floats, Track
 
 SLUG = "value-diverged"
 _NEARLY_ALL = 0.8
-_CRITIC = frozenset("value critic q qf qf1 qf2 q1 q2 td v vf".split())
-_POLICY = frozenset("policy actor pi surrogate entropy alpha kl".split())
 
 
 @detector(id=SLUG, reads=("rl.loss|rl.value", "rl.return"))
@@ -48,14 +46,6 @@ def _runs_away(case: Case, track: Track) -> bool:
         return False
     grown = float(values[-1] / values[0]) >= case.limit(SLUG, "growth_of_few")
     return grown and float((np.diff(values) > 0).mean()) >= _NEARLY_ALL
-
-
-def critic_losses(case: Case) -> list[Track]:
-    """The losses of value estimates. Without any policy loss, the one loss there is counts as such."""
-    tracks = case.every("rl.loss")
-    named = [track for track in tracks if words_of(track.tag).rest & _CRITIC]
-    policies = [track for track in tracks if words_of(track.tag).rest & _POLICY]
-    return named or ([] if policies else tracks)
 
 
 def _grown(case: Case, track: Track) -> Finding | None:

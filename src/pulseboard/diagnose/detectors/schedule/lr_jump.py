@@ -14,6 +14,11 @@ from pulseboard.diagnose.episodes import stride_steps
 from pulseboard.diagnose.facts.objective import loss_course, objective
 from pulseboard.diagnose.track import Floats
 
+# Points of a falling rate before a jump, if it jumps above its peak.
+_LEAST_FALLING = 4
+# A cycle ends below this share of its peak, and the next one has the same peak.
+_SPENT, _SAME_PEAK = 0.02, 0.05
+
 
 @detector(id="lr-jump", reads="lr")
 def lr_jump(case: Case) -> Iterator[Finding]:
@@ -42,8 +47,10 @@ def lr_jump(case: Case) -> Iterator[Finding]:
         if case.explained_by(step, within_steps=near) is not None or _is_warm_up(values, int(at)):
             continue
         resumed = any(abs(step - restart) <= near for restart in case.restarts)
+        if _is_warm_restart(values, int(at)):
+            continue
         # A rate set by hand may jump; a smooth schedule that jumps was restarted.
-        smooth = _is_smooth(values[: int(at)], span)
+        smooth = _is_smooth(values[: int(at)], span) or _beyond_its_peak(case, values, int(at))
         severity: Severity = "critical" if resumed and smooth else "warning" if smooth or _hurt(case, step) else "info"
         yield case.finding(
             "lr-jump",
@@ -70,6 +77,19 @@ def _is_smooth(values: Floats, span: float) -> bool:
     """Whether the rate changed a little at many points before, like a cosine or linear schedule."""
     changes = np.diff(values)
     return bool((changes != 0).sum() >= 8 and (changes != 0).mean() > 0.3 and np.abs(changes).max() < 0.5 * span)
+
+
+def _beyond_its_peak(case: Case, values: Floats, at: int) -> bool:
+    """Whether a rate that fell from point to point jumps far above all it has been: no schedule does that."""
+    before = values[int(np.argmax(values[:at])) : at]
+    falls = len(before) >= _LEAST_FALLING and bool((np.diff(before) < 0).all())
+    return falls and float(values[at]) > case.limit("lr-jump", "beyond") * float(values[:at].max())
+
+
+def _is_warm_restart(values: Floats, at: int) -> bool:
+    """Whether the rate had come down to next to nothing and goes back to where it began: the next cycle begins."""
+    peak = float(values[:at].max())
+    return float(values[at - 1]) < _SPENT * peak and abs(float(values[at]) / peak - 1) < _SAME_PEAK
 
 
 def _hurt(case: Case, step: int) -> bool:

@@ -179,15 +179,19 @@ def wild_loss(case: Case) -> bool | None:
 
 @sign("calm-before-nan", "the training loss was at its usual level right before its first NaN", apart=True)
 def calm_before_nan(case: Case) -> bool | None:
+    """What blows up does so within the first steps, or grows by orders of magnitude before it is no longer finite."""
     tracks = [track for role in ("train.loss", "gan.loss", "rl.loss", "loss.components") for track in case.every(role)]
     broken = next((track for track in tracks if track.not_finite and track.not_finite.first_step is not None), None)
     if broken is None or broken.not_finite.first_step is None:
         return None
+    if broken.not_finite.first_step <= _share(case, 0.1):
+        return False
     steps, values = broken.points(most=512)
     before = values[steps < broken.not_finite.first_step]
     if len(before) < 3:
-        return False if broken.not_finite.first_step <= _share(case, 0.15) else None
-    return bool(before[-3:].max() <= np.median(before[-12:]) + 0.3 * max(np.ptp(before), 1e-300))
+        return None
+    last, level = float(before[-3:].max()), float(np.median(before[-12:]))
+    return last <= level + 0.3 * max(float(np.ptp(before)), 1e-300) or 0 < last <= 3 * level
 
 
 @sign("jumps", "the training loss jumped up at one point in mid-run")

@@ -25,7 +25,7 @@ def _peak_rate(case: Case) -> float | None:
     return None
 
 
-@sign("lr-large", "the learning rate is one that few optimizers bear", apart=True)
+@sign("lr-large", "the learning rate is higher than most optimizers tolerate", apart=True)
 def lr_large(case: Case) -> bool | None:
     """0.02 with Adam and its like, 0.5 with SGD. If the optimizer is not known, 0.15 is large and 0.02 may be."""
     rate, adaptive = _peak_rate(case), case.context.adaptive
@@ -41,6 +41,18 @@ def lr_tiny(case: Case) -> bool | None:
     if rate is None or (adaptive is None and 5e-6 < rate <= 1e-4):
         return None
     return rate <= (1e-4 if adaptive is False else 5e-6)
+
+
+@sign("lr-ordinary", "the learning rate is one that usually works", apart=True)
+def lr_ordinary(case: Case) -> bool | None:
+    """1e-4 to 5e-3 with Adam and its like, 3e-3 to 0.3 with SGD; if the optimizer is not known, 5e-4 to 5e-3."""
+    rate, adaptive = _peak_rate(case), case.context.adaptive
+    if rate is None:
+        return None
+    low, high = (5e-4, 5e-3) if adaptive is None else (1e-4, 5e-3) if adaptive else (3e-3, 0.3)
+    if adaptive is None and not low <= rate <= high and 1e-5 < rate < 0.15:
+        return None
+    return low <= rate <= high
 
 
 @sign("rate-gone-early", "the learning rate was next to 0 for most of the run", apart=True)

@@ -50,7 +50,7 @@ def val_still(case: Case) -> bool | None:
     return None if found is None else bool(np.ptp(found[0]) < 0.01 * max(1e-12, abs(float(np.median(found[0])))))
 
 
-@sign("val-exact", "several evaluations gave exactly the same loss")
+@sign("val-exact", "several evaluations gave exactly the same loss", apart=True)
 def val_exact(case: Case) -> bool | None:
     curves = validation_curves(case, points=4)
     track = curves[0].track if curves else None
@@ -145,6 +145,27 @@ def train_falls_val_not(case: Case) -> bool | None:
         return None
     fell = train.gain > 0.3 * abs(train.start)
     return fell and found[1].gain < 0.1 * abs(found[1].start)
+
+
+@sign("val-follows", "validation and training fell together, by about as much")
+def val_follows(case: Case) -> bool | None:
+    """What is learned is learned for good: the labels are right, and there is enough data."""
+    pairs = _pairs(case)
+    if pairs is None or len(pairs[0]) < 4:
+        return None
+    fell = [float(values[0]) - float(np.median(values[-3:])) for values in pairs]
+    if fell[0] < 0.02 * abs(float(pairs[0][0])):
+        return None
+    return 0.6 * fell[0] < fell[1] < 1.7 * fell[0]
+
+
+@sign("val-below", "the validation loss stays below the training loss by a tenth or more")
+def val_below(case: Case) -> bool | None:
+    pairs = _pairs(case)
+    if pairs is None or len(pairs[0]) < 4:
+        return None
+    train, val = (values[len(values) // 3 :] for values in pairs)
+    return bool(np.mean(val < train - 0.1 * np.abs(train)) > 0.8)
 
 
 # ---- accuracies

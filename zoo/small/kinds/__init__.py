@@ -1,0 +1,1 @@
+"""Kinds of small trainings, one file each, with a constant KIND."""

@@ -1,0 +1,1 @@
+"""Log styles, one file each, with a constant STYLE."""
