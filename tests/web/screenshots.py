@@ -9,9 +9,11 @@ each picture before you commit it.
 from __future__ import annotations
 
 import io
+import json
 import sys
 import tempfile
 from pathlib import Path
+from urllib.parse import quote
 
 TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS))
@@ -38,6 +40,7 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=chromium_path(), args=FLAGS)
         with a_server(logs, Path(scratch)) as server:
             server.wait_until_diagnosed()
+            runs = [run["name"] for run in server.api("runs").json["runs"]]
             for theme in ("light", "dark"):
                 for size, (width, height) in SIZES.items():
                     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
@@ -45,13 +48,23 @@ def main() -> None:
                     page.goto(f"{server.url}#scalars")
                     page.wait_for_selector("article canvas")
                     for tab in (tab for tab in TABS if tab not in WITHOUT_DATA):
-                        page.goto(f"{server.url}#{tab}")
+                        page.goto(f"{server.url}#{tab}{_shown(tab, runs)}")
                         page.wait_for_timeout(1800)
                         path = directory / f"{tab}-{size}-{theme}.png"
                         _save(page.screenshot(), path)
                         print(f"{path.stat().st_size / 1000:6.0f} kB  {path.name}")
                     context.close()
         browser.close()
+
+
+def _shown(tab: str, runs: list[str]) -> str:
+    """What a tab shows: the curves that a reader knows, and two learning rates."""
+    if tab in ("scalars", "timeseries"):
+        return "&tagFilter=" + quote("^(train|val)/(loss|accuracy|lr|grad_norm|update_ratio)$", safe="")
+    if tab == "compare":
+        pair = [name for name in runs if name.endswith(("lr3e-3-seed0", "lr3e-4-seed0"))]
+        return "&compare=" + quote(json.dumps(sorted(pair)), safe="")
+    return "&tagFilter="
 
 
 def _save(screenshot: bytes, path: Path) -> None:

@@ -27,6 +27,20 @@ def test_the_palette_finds_runs_tags_and_actions(pages, gallery):
     until(page, "document.querySelector('aside .count').innerText.startsWith('1 of')")
 
 
+def test_ctrl_f_finds_runs_and_leaves_the_second_one_to_the_browser(pages, gallery):
+    page = pages.open(gallery, "#scalars", wait=CARD)
+    page.evaluate("addEventListener('keydown', (event) => setTimeout(() => (window.taken = event.defaultPrevented)))")
+    page.keyboard.press("Control+f")
+    find = page.get_by_label("Find a run, tag or action").last
+    find.fill("overfit")
+    assert page.evaluate("window.taken") is True
+    page.keyboard.press("Control+f")
+    settle(page)
+    assert page.evaluate("window.taken") is False
+    page.keyboard.press("Enter")
+    until(page, "document.querySelector('aside .count').innerText.startsWith('1 of')")
+
+
 def test_keyboard_shortcuts_do_what_the_help_says(pages, gallery):
     page = pages.open(gallery, "#scalars", wait=CARD)
     page.keyboard.press("?")

@@ -29,9 +29,14 @@ def test_new_points_appear_automatically_until_paused(pages, tmp_path):
         wait_for(lambda: server.window(["one"], ["loss"])["one", "loss"][1]["y"][-1] == 0.5)
         page.wait_for_timeout(1500)  # a page that is not paused shows news within a second
         assert last_value(page) == "0.125"
+        # Once, on request.
+        page.get_by_label("Load what is new now").click()
+        until(page, "document.querySelector('.legend .value').innerText === '0.5'")
+        writer.add_scalar("loss", 0.75, 3)
+        writer.flush()
         page.locator("button.live").click()
         page.locator(".live", has_text="Live").wait_for()
-        until(page, "document.querySelector('.legend .value').innerText === '0.5'")
+        until(page, "document.querySelector('.legend .value').innerText === '0.75'")
     writer.close()
 
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { groupTags, isSystemTag } from "./tag_groups";
+import { groupTags, isSystemTag, rowsOfGroups } from "./tag_groups";
 
 test("tags are grouped by prefix: without prefix first, about the machine last", () => {
   expect(groupTags(["gpu/0/util", "train/loss", "layer10", "layer2", "train/acc"])).toEqual([
@@ -8,6 +8,11 @@ test("tags are grouped by prefix: without prefix first, about the machine last",
     { name: "gpu", tags: ["gpu/0/util"] },
   ]);
   expect(groupTags(["/odd"])).toEqual([{ name: "", tags: ["/odd"] }]);
+});
+
+test("neighboring groups of one card share a row", () => {
+  const groups = groupTags(["a/x", "b/x", "c/x", "c/y", "d/x"]);
+  expect(rowsOfGroups(groups).map((row) => row.map((group) => group.name))).toEqual([["a", "b"], ["c"], ["d"]]);
 });
 
 test("tags about the machine are recognized by name", () => {

@@ -36,6 +36,17 @@ export function groupTags(tags: string[]): TagGroup[] {
   return ungrouped.length > 0 ? [{ name: "", tags: ungrouped.sort(compareNames) }, ...sorted] : sorted;
 }
 
+/** The groups in rows: neighbors of one card each share a row, all others have one of their own. */
+export function rowsOfGroups(groups: TagGroup[]): TagGroup[][] {
+  const rows: TagGroup[][] = [];
+  for (const group of groups) {
+    const last = rows.at(-1);
+    if (last && group.tags.length === 1 && last[0]!.tags.length === 1) last.push(group);
+    else rows.push([group]);
+  }
+  return rows;
+}
+
 const SYSTEM_TAG =
   /^(pulseboard|system|sys|gpu|cpu|memory|perf|performance|throughput|hardware|disk|network|time|timing|speed)[/_.]|tokens?_per_sec|samples?_per_sec|it(er)?s?_per_sec|step_time|\bmfu\b/i;
 

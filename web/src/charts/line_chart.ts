@@ -19,7 +19,7 @@ import { sameOptions, type ChartOptions, type ChartState } from "./drawing/chart
 import { drawBackground } from "./drawing/background";
 import { drawLines } from "./drawing/curves";
 import { frameQueue } from "./drawing/frame_queue";
-import type { PlotArea } from "./drawing/plot_area";
+import { clipToArea, type PlotArea } from "./drawing/plot_area";
 import { handleTouch } from "./touch";
 
 export interface Pointer {
@@ -372,9 +372,7 @@ export class LineChart {
     };
     const { options } = this;
     context.save();
-    context.beginPath();
-    context.rect(left, top, width, height);
-    context.clip();
+    clipToArea(area, options.zoom !== null);
     drawBackground(area, options, options.colors);
     drawLines(area, options.lines, options);
     context.restore();

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { contrast } from "../ui/color";
-import { assignColors, COLOR_COUNT } from "./run_colors";
+import { assignColors, COLOR_COUNT, DISTINCT_COUNT } from "./run_colors";
 
 const css = readFileSync(join(import.meta.dirname, "../ui/styles/theme.css"), "utf8");
 const palettes = [...css.matchAll(/--run-colors:([^;]*);/g)].map((match) =>
@@ -22,6 +22,11 @@ test("twenty runs that are drawn together have twenty colors, whatever else ther
   const before = new Map(names(500).map((name, i) => [name, i % 3]));
   const drawn = names(500).slice(137, 137 + COLOR_COUNT);
   expect(new Set(assignColors(drawn, before).values()).size).toBe(COLOR_COUNT);
+});
+
+test("a few runs have the colors that are the farthest apart", () => {
+  const indexes = [...assignColors(names(DISTINCT_COUNT), new Map()).values()];
+  expect(indexes.toSorted((a, b) => a - b)).toEqual(names(DISTINCT_COUNT).map((_, i) => i));
 });
 
 test("more runs than colors share them evenly", () => {
@@ -46,6 +51,8 @@ describe("the colors of each theme", () => {
         for (const second of seen.slice(a + 1)) {
           const distance = Math.hypot(...first.map((v, k) => v - second[k]!));
           expect(distance, `${kind}: ${palettes[i]![a]}`).toBeGreaterThan(0.04);
+          if (seen.indexOf(second) >= DISTINCT_COUNT) continue;
+          expect(distance, `${kind}: ${palettes[i]![a]}`).toBeGreaterThan(kind === "usual" ? 0.12 : 0.07);
         }
       }
     }

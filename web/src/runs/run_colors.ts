@@ -5,6 +5,9 @@ import { runColorsOf, type Theme } from "../ui/theme.svelte";
 /** How many colors the style sheet has for runs. */
 export const COLOR_COUNT = 20;
 
+/** The first of them are the farthest apart, and are given first. */
+export const DISTINCT_COUNT = 8;
+
 /** A 32-bit hash (FNV-1a with a final mix), which differs a lot for names that differ in one digit. */
 export function hashName(name: string): number {
   let hash = 0x811c9dc5;
@@ -20,7 +23,7 @@ export function hashName(name: string): number {
 /**
  * Assigns names that are drawn together an index of a color each. A name keeps the color it had, unless a name that is
  * drawn with it has the same; then it gets the next one that is used least. A new name gets a color that depends on the
- * name, if that is free, so that a run has the same color on most days and pages.
+ * name, if that is free, so that a run has the same color on most days and pages. The most distinct colors go first.
  */
 export function assignColors(drawn: string[], before: ReadonlyMap<string, number>): Map<string, number> {
   const indexes = new Map<string, number>();
@@ -37,8 +40,9 @@ export function assignColors(drawn: string[], before: ReadonlyMap<string, number
   }
   for (const name of waiting) {
     const least = Math.min(...uses);
-    let index = hashName(name) % COLOR_COUNT;
-    while (uses[index]! > least) index = (index + 1) % COLOR_COUNT;
+    const count = uses.indexOf(least) < DISTINCT_COUNT ? DISTINCT_COUNT : COLOR_COUNT;
+    let index = hashName(name) % count;
+    while (uses[index]! > least) index = (index + 1) % count;
     give(name, index);
   }
   return indexes;

@@ -7,7 +7,7 @@ import { isEverything, selectedNames, selectionOf } from "../state/view/selectio
 import { view } from "../state/view.svelte";
 import { theme } from "../ui/theme.svelte";
 import { compareNames } from "../ui/text/natural_order";
-import { assignColors, hashName, paletteColor } from "./run_colors";
+import { assignColors, COLOR_COUNT, hashName, paletteColor } from "./run_colors";
 import { filterRuns } from "./run_filter";
 import { sortRuns } from "./run_order";
 import { groupOf } from "./run_rows";
@@ -45,7 +45,9 @@ class RunList {
   /** The colors that runs had when they were last drawn. Not a state: it only steadies the colors. */
   private lastColors = new Map<string, number>();
   private colorIndexes = $derived.by(() => {
-    const indexes = assignColors(this.visible, this.lastColors);
+    // If there are colors for all runs, a run has the same one whatever is drawn with it.
+    const few = runIndex.names.length <= COLOR_COUNT;
+    const indexes = assignColors(few ? runIndex.names.toSorted(compareNames) : this.visible, this.lastColors);
     for (const [name, index] of indexes) this.lastColors.set(name, index);
     return indexes;
   });

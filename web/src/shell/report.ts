@@ -89,7 +89,8 @@ function verdicts(): string {
     const verdict = verdictOf(health);
     if (verdict === null || health.status === null) return [];
     const next = verdict.next === null ? [] : [`next: ${verdict.next}`];
-    const text = [verdict.headline, ...verdict.facts, ...next].join(" · ");
+    // As text: the marks around code would be shown.
+    const text = [verdict.headline, ...verdict.facts, ...next].join(" · ").replaceAll("`", "");
     const status = `<span class="badge ${health.status}">${STATUS_WORDS[health.status]}</span>`;
     return [`<li>${status} <b>${escapeXml(runLabel(health.run.name))}</b>: ${escapeXml(text)}</li>`];
   });

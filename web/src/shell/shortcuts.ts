@@ -18,6 +18,7 @@ export interface Shortcut {
 
 export const SHORTCUTS: Shortcut[] = [
   { keys: ["Ctrl", "K"], description: "find a run, tag or action" },
+  { keys: ["Ctrl", "F"], description: "the same; again for the browser's own search" },
   { keys: ["?"], description: "show keyboard shortcuts", run: () => (page.helpOpen = true) },
   { keys: ["/"], description: "filter tags", run: () => focusElement("[data-filter=tags]") },
   { keys: ["r"], description: "filter runs by name or tag (tag:good)", run: focusRunFilter },

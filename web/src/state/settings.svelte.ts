@@ -27,7 +27,7 @@ const DEFAULTS: Settings = {
   sideOpen: true,
   tree: false,
   columns: [],
-  cardWidth: 380,
+  cardWidth: 340,
   settingsOpen: false,
   closedGroups: [],
   view: {},

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { contrast, longHex, withAlpha } from "./color";
+import { colorOnScale, contrast, longHex, withAlpha } from "./color";
 
 const SOURCES = join(import.meta.dirname, "..");
 
@@ -9,6 +9,13 @@ test("known colors are converted correctly", () => {
   expect(contrast("#000000", "#ffffff")).toBeCloseTo(21);
   expect(withAlpha("#102030", 0.5)).toBe("#10203080");
   expect([longHex("#1af"), longHex("#102030")]).toEqual(["#11aaff", "#102030"]);
+  const scale = ["#000000", "#102030", "#ffffff"];
+  expect([0, 0.25, 0.5, 1].map((position) => colorOnScale(scale, position))).toEqual([
+    "#000000",
+    "#081018",
+    "#102030",
+    "#ffffff",
+  ]);
 });
 
 test("theme.css is the only file that spells out colors", () => {

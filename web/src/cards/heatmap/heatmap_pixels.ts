@@ -1,6 +1,7 @@
 // A heatmap as pixels: values to colors, many rows to few.
 
 import type { Heatmap } from "../../api/columns";
+import { channels } from "../../ui/color";
 
 /** The range of colors. On a logarithmic scale, values are their logarithms to base 10. */
 export interface HeatScale {
@@ -98,8 +99,4 @@ function colorTable(colors: string[]): Uint8Array {
     }
   }
   return table;
-}
-
-function channels(color: string): [number, number, number] {
-  return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16)) as [number, number, number];
 }

@@ -34,6 +34,13 @@ export function familiesIn(tags: string[]): TagFamily[] {
   return families;
 }
 
+/** Families by the first of their tags. */
+export function byFirstTag(families: TagFamily[]): Map<string, TagFamily[]> {
+  const byTag = new Map<string, TagFamily[]>();
+  for (const family of families) byTag.set(family.tags[0]!, [...(byTag.get(family.tags[0]!) ?? []), family]);
+  return byTag;
+}
+
 /** The families that a tag could belong to: one for each of its numbers. */
 function patternsOf(tag: string): string[] {
   return [...tag.matchAll(/\d+/g)].map(

@@ -3,7 +3,7 @@
 import type { Curve } from "../../api/columns";
 import { withAlpha } from "../../ui/color";
 import { findNonFinite, strokeRaw, strokeValues, type Dot } from "./path";
-import type { PlotArea } from "./plot_area";
+import { DOT_RADIUS, type PlotArea } from "./plot_area";
 
 export interface Line {
   key: string;
@@ -77,7 +77,7 @@ function drawLine(area: PlotArea, line: Line, style: LineStyle, many: boolean): 
   context.fillStyle = withAlpha(color, opacity);
   for (const [x, y] of dots) {
     context.beginPath();
-    context.arc(x, y, 2.6 * ratio, 0, 2 * Math.PI);
+    context.arc(x, y, DOT_RADIUS * ratio, 0, 2 * Math.PI);
     context.fill();
   }
   drawNonFinite(area, curve, color);

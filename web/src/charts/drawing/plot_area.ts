@@ -39,3 +39,14 @@ export interface PlotArea {
   /** Device pixels per CSS pixel. */
   ratio: number;
 }
+
+/** How large a dot is, in CSS pixels. */
+export const DOT_RADIUS = 2.6;
+
+/** Limits drawing to the area. The first and the last point are at its edges, and their dots are whole unless zoomed. */
+export function clipToArea({ context, box, ratio }: PlotArea, zoomed: boolean): void {
+  const margin = zoomed ? 0 : (DOT_RADIUS + 1) * ratio;
+  context.beginPath();
+  context.rect(box.left - margin, box.top, box.width + 2 * margin, box.height);
+  context.clip();
+}

@@ -5,7 +5,7 @@ import { makeScale } from "../axes/scale";
 import type { ChartState } from "../drawing/chart_options";
 import { drawBackground } from "../drawing/background";
 import { drawLines } from "../drawing/curves";
-import type { DrawingContext } from "../drawing/plot_area";
+import { clipToArea, type DrawingContext } from "../drawing/plot_area";
 import { SvgContext } from "./svg_context";
 
 export interface Picture {
@@ -79,10 +79,8 @@ function drawPicture(context: DrawingContext, chart: ChartState, picture: Pictur
   };
   drawGrid(context, chart, box, scales, xTicks, yTicks);
   context.save();
-  context.beginPath();
-  context.rect(box.left, box.top, box.width, box.height);
-  context.clip();
   const area = { context, scales, xRange: x, box, ratio: 1 };
+  clipToArea(area, options.zoom !== null);
   drawBackground(area, options, colors);
   drawLines(area, options.lines, { ...options, highlight: null });
   context.restore();

@@ -20,5 +20,11 @@ describe("seed noise", () => {
     const settings = { a: { lr: 1, seed: 0 }, b: { lr: 1, seed: 1 }, c: { lr: 2, seed: 0 }, d: {} };
     expect(repetitionsOf("a", settings)).toEqual(["a", "b"]);
     expect(repetitionsOf("d", settings)).toEqual(["d"]);
+    const named = {
+      a: { lr: 1, run_tag: "a", dir: "x", data_dir: "cats" },
+      b: { lr: 1, run_tag: "b", dir: "y", data_dir: "cats" },
+      c: { lr: 1, run_tag: "c", dir: "z", data_dir: "dogs" },
+    };
+    expect(repetitionsOf("a", named)).toEqual(["a", "b"]);
   });
 });

@@ -5,10 +5,13 @@ import { mean, twoSidedP, variance, welchTest } from "./t_test";
 
 const SIGNIFICANCE = 0.05;
 const SEED_NAME = /(^|[._/-])(seed|random_state|run_?id|trial|replicate)s?([._/-]|$)/i;
+/** What a run is called and where it is written says nothing about how it was trained. */
+const IDENTITY_NAME =
+  /(^|[./])(run_?(tag|name)|exp(eriment)?_?name|((out(put)?|log(ging)?|save|tensorboard|work)_?)?dir)$/i;
 
 /** The settings of a run without its seed, as text. Runs with equal texts are repetitions. */
 function settingsKey(settings: Record<string, unknown>): string {
-  const kept = Object.entries(settings).filter(([key]) => !SEED_NAME.test(key));
+  const kept = Object.entries(settings).filter(([key]) => !SEED_NAME.test(key) && !IDENTITY_NAME.test(key));
   return JSON.stringify(kept.map(([key, value]) => [key, formatSetting(value)]).sort());
 }
 

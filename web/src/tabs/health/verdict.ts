@@ -35,12 +35,12 @@ export function verdictOf(health: RunHealth): Verdict | null {
       why: plainWords(incident.next_check?.why ?? "", [...incident.causes, ...report.causes]),
     };
   }
-  const { ran, of, enable } = report.coverage;
+  const { ran, enable } = report.coverage;
   if (status === "unknown") {
     const line = enable[0];
     return {
       headline: "Too little is logged to judge this run",
-      facts: [`${ran} of ${of} checks ran`],
+      facts: [],
       next: line ? `Log \`${line.log}\`` : null,
       why: line ? `Enables ${line.checks} more checks.` : "",
     };

@@ -1,9 +1,9 @@
 // The legend of a scalar card.
 
-import type { Curve } from "../../api/columns";
-import type { Range } from "../../charts/axes/range";
-import { lowerBound } from "../../charts/axes/sorted";
-import type { Line } from "../../charts/drawing/curves";
+import type { Curve } from "../../../api/columns";
+import type { Range } from "../../../charts/axes/range";
+import { lowerBound } from "../../../charts/axes/sorted";
+import type { Line } from "../../../charts/drawing/curves";
 
 export interface LegendEntry extends Line {
   /** The last logged value that is in view, or before it if none is in view; null if there is none. */
