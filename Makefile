@@ -10,8 +10,8 @@ C      := $(filter %.c %.h,$(KERNEL)) $(wildcard tests/kernel/*.[ch] tests/kerne
 # Hundreds of short processes start during the tests; each would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check check-python check-prose check-c check-page golden format bench contract fuzz soak sbom audit \
-        kills native page types browser zoo screenshots clean
+.PHONY: help demo test test-code test-page check check-python check-prose check-c check-page golden format bench contract writer-suites fuzz soak sbom audit \
+        kills scale native page types browser clickhouse zoo screenshots clean wheels wheels-check docs release
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 20
@@ -55,12 +55,22 @@ browser:
 	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
 	  echo "Chromium is missing and cannot be installed: the page's tests will be skipped." >&2
 
-test: browser page $(VENV)/.dev  ## run all checks, then all tests; this is what CI runs
+# Without the server the database's tests are skipped. It is 178 MB, from the npm registry, kept in the user's cache.
+clickhouse: $(VENV)/.made
+	@$(BIN)/python tests/database/clickhouse_server.py install || \
+	  echo "The ClickHouse library cannot be fetched: the database's tests will be skipped." >&2
+
+test: browser page clickhouse $(VENV)/.dev  ## run all checks, then all tests; this is what CI runs
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check
-	@# Three workers on two cores, because many tests wait for a process or a browser. tests/conftest.py sets the order.
+	@# Side by side, in processes of their own: the page's tests mostly wait for the browser, and Playwright leaves an event
+	@# loop running, in which other tests cannot start theirs.
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-code test-page
+
+test-code: clickhouse $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --ignore tests/web
-	@# The page's tests have processes of their own: Playwright leaves an event loop running in them.
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder tests/web
+
+test-page: browser page $(VENV)/.dev
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder tests/web
 
 check: check-python check-prose check-c check-page  ## format, lint, types and spelling of all sources
 
@@ -93,6 +103,10 @@ contract: $(VENV)/.dev  ## send a running server everything its OpenAPI document
 	$(PIP) schemathesis
 	$(BIN)/python tests/serve/contract.py
 
+writer-suites: $(VENV)/.dev  ## run the test suites of other SummaryWriters on ours; PYTORCH_TEST=…/test_tensorboard.py adds PyTorch's
+	$(PIP) expecttest
+	$(BIN)/python tests/record/compat/suites.py $(if $(PYTORCH_TEST),--pytorch $(PYTORCH_TEST))
+
 FUZZ_SECONDS ?= 600
 
 fuzz: $(VENV)/.dev  ## feed hostile bytes to the kernel, the index, archives, HTTP and every reader; FUZZ_SECONDS=36000 for a night
@@ -103,6 +117,25 @@ SOAK_SECONDS ?= 600
 
 soak: $(VENV)/.dev  ## ten minutes of requests to a server whose runs grow: memory and file descriptors stay flat
 	$(BIN)/python tests/serve/soak.py --seconds $(SOAK_SECONDS)
+
+scale: clickhouse $(VENV)/.dev  ## 100 killed pushers and 5 killed servers, then costs of the database on this machine
+	$(BIN)/python tests/database/kills.py --kills 100 --restarts 5
+	$(BIN)/python -m benchmarks.scale
+
+# ---- Release
+
+wheels: page  ## build the source archive and wheels that need no compiler into dist/; WHEELS='--python 3.11 --arch x86_64' for one
+	@$(BIN)/python packaging/wheels.py $(WHEELS)
+
+wheels-check:  ## install each wheel in dist/ in a clean virtual environment, run the demo and request a chart, within 60 s
+	@$(PYTHON) packaging/wheel_check.py dist
+
+docs: $(VENV)/.user  ## build the documentation site offline into build/site; a broken link is an error
+	@$(PIP) --no-build-isolation -e '.[docs]'
+	@$(BIN)/python packaging/docs_site.py
+
+release: page sbom docs  ## check tree, version and changelog, build everything into dist/; CONFIRM=1 also makes the tag
+	@$(BIN)/python packaging/release.py $(if $(CONFIRM),--tag)
 
 # ---- Dependencies
 

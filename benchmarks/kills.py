@@ -1,4 +1,4 @@
-"""How many records a killed process loses: `python -m benchmarks.kills [kills per kind]`, or `make kills`.
+"""How many records a killed process loses: `python -m benchmarks.kills [kills per kind] [kind ...]`, or `make kills`.
 
 Each child process logs records of one kind until SIGKILL ends it at a random moment. A call that had returned counts as
 lost if its record cannot be read afterwards.
@@ -27,7 +27,9 @@ from pulseboard.record.active_run import ActiveRun
 
 _MAX_SECS = 0.05  # from the first call that returned to the kill
 _PIXELS = np.random.default_rng(0).random((3, 64, 64))
+_LARGE_PIXELS = np.random.default_rng(0).integers(0, 256, (512, 512, 3), dtype=np.uint8)
 _NUMBERS = np.random.default_rng(0).normal(size=10_000)
+_MANY_NUMBERS = np.random.default_rng(0).normal(size=1_000_000).astype(np.float32)
 
 Log = Callable[[ActiveRun, int], None]
 Count = Callable[[Path], int]
@@ -48,6 +50,14 @@ def _steps(tag: str, kind: str) -> Count:
     return count
 
 
+def _figure() -> Any:
+    from matplotlib.figure import Figure  # not pyplot, which holds on to what it draws
+
+    figure = Figure(figsize=(2, 2))
+    figure.subplots().plot([0, 1], [1, 0])
+    return figure
+
+
 def _json_records(directory: Path) -> int:
     return sum(
         sum(record["log"] == "scalars" for record in json.loads(path.read_text()))
@@ -65,8 +75,19 @@ KINDS: dict[str, tuple[Log, Count, str]] = {
         _steps("x", "pr_curve"),
         "tensorboard",
     ),
+    "figures": (lambda run, i: run.figure("x", _figure(), step=i), _steps("x", "image"), "tensorboard"),
     "histograms": (lambda run, i: run.histogram("x", _NUMBERS, step=i), _steps("x", "histogram"), "tensorboard"),
     "images": (lambda run, i: run.image("x", _PIXELS, step=i), _steps("x", "image"), "tensorboard"),
+    "histograms of 10^6 numbers": (
+        lambda run, i: run.histogram("x", _MANY_NUMBERS, step=i),
+        _steps("x", "histogram"),
+        "tensorboard",
+    ),
+    "images of 512 x 512 pixels": (
+        lambda run, i: run.image("x", _LARGE_PIXELS, step=i),
+        _steps("x", "image"),
+        "tensorboard",
+    ),
     "videos": (lambda run, i: run.video("x", _PIXELS[None].repeat(4, 0), step=i), _steps("x", "image"), "tensorboard"),
     "JSON log": (lambda run, i: run.log({"x": float(i)}, step=i), _json_records, "json"),
 }
@@ -99,8 +120,9 @@ def main(arguments: list[str]) -> None:
     warnings.filterwarnings("ignore", message=".*multi-threaded.*fork.*", category=DeprecationWarning)
     kills = int(arguments[0]) if arguments else 200
     chance = random.Random(0)
+    _figure().canvas.draw()  # fonts are found once, before the children are forked
     print("| Records | SIGKILLs | Calls that had returned | Lost | Most in one kill |\n| --- | --- | --- | --- | --- |")
-    for kind in KINDS:
+    for kind in arguments[1:] or KINDS:
         results: list[Any] = [kill_once(kind, chance) for _ in range(kills)]
         calls, lost = (sum(column) for column in zip(*results, strict=True))
         print(f"| {kind} | {kills} | {calls:,} | {lost:,} | {max(lost for _, lost in results):,} |", flush=True)

@@ -1,9 +1,15 @@
 """Set-up for every test."""
 
 import contextlib
+import os
 import signal
 
 from hypothesis import HealthCheck, settings
+
+# One thread for the arithmetic of torch and NumPy, in the processes that tests start too: the workers of the tests use
+# all cores already, and threads that wait for each other do so in busy loops. With two threads on a busy machine of two
+# cores, the tests of instruments take four times the processor time.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A busy machine must not fail a test, so nothing is timed: no deadline for an example, no limit for generating one.
 # Examples are the same in every run; `pytest --hypothesis-profile explore` draws new ones.

@@ -21,17 +21,22 @@ def find_checkpoints(runs: Path, which: str) -> list[Path]:
     return found[::-1]
 
 
-def load_checkpoint(runs: Path, which: str, *, trainer: str) -> dict:
+def load_checkpoint(runs: Path, which: str, *, trainer: str, program: str | None = None) -> dict:
     """The newest checkpoint of this trainer, with its log directory as `runs` and its run's id as `run`.
 
-    The id is None outside of a run. Runs of several trainers may share a log directory.
+    The id is None outside of a run. Runs of several trainers may share a log directory. "latest" is also that of the
+    same program: train.py and train_improved.py are both gpt.py.
     """
+    program = (program or trainer) if which == "latest" else None
     for path in find_checkpoints(runs, which):
         checkpoint = torch.load(path, map_location="cpu", weights_only=False)
-        if checkpoint.get("trainer", trainer) == trainer:
+        wrong_program = program is not None and checkpoint["args"].get("program", trainer) != program
+        if checkpoint.get("trainer", trainer) == trainer and not wrong_program:
             run = path.absolute().parents[1]
             return checkpoint | {"runs": run.parent, "run": run.name if (run / "run.json").is_file() else None}
-    raise SystemExit(f"No checkpoint to resume from: {which!r} has only those of other trainers, none of {trainer}.py.")
+    raise SystemExit(
+        f"No checkpoint to resume from: {which!r} has only those of other trainers, none of {program or trainer}.py."
+    )
 
 
 def save_checkpoint(directory: Path, state: dict, *, keep: int) -> None:

@@ -100,9 +100,7 @@ def arguments() -> argparse.ArgumentParser:
     checkpoints = parser.add_argument_group("checkpoints")
     checkpoints.add_argument("--checkpoint_freq", type=int, default=100, help="steps between checkpoints; 0: none")
     checkpoints.add_argument("--keep_checkpoints", type=int, default=2, help="older ones are removed")
-    checkpoints.add_argument(
-        "--resume", metavar="latest|PATH", help="a checkpoint, a run's directory, or the latest checkpoint"
-    )
+    checkpoints.add_argument("--resume", metavar="latest|PATH", help="latest, a checkpoint, or a run's directory")
     add_fault_argument(parser, base="gpt")
     return parser
 
@@ -112,7 +110,8 @@ def parse(argv: list[str] | None, parser: argparse.ArgumentParser) -> tuple[argp
     args = parser.parse_args(argv)
     if args.resume is None:
         return args, None
-    checkpoint = load_checkpoint(Path(args.tensorboard_dir), args.resume, trainer="gpt")
+    program = vars(args).get("program", "gpt")  # train.py and train_improved.py set it
+    checkpoint = load_checkpoint(Path(args.tensorboard_dir), args.resume, trainer="gpt", program=program)
     parser.set_defaults(**checkpoint["args"])
     return parser.parse_args(argv), checkpoint
 

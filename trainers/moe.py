@@ -63,9 +63,18 @@ def arguments() -> argparse.ArgumentParser:
     machine.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     machine.add_argument("--dtype", choices=["float32", "bfloat16"], help="GPU: bfloat16; CPU: float32")
     logging = parser.add_argument_group("logging")
-    logging.add_argument("--report_to", nargs="*", default=["tensorboard", "json", "console"])
-    logging.add_argument("--log_file", help="path of the JSON log (default: training.json in the run's directory)")
-    logging.add_argument("--verbosity", type=int, default=0, help="-1 evaluations only, 0 normal, 1 hardware too")
+    logging.add_argument(
+        "--report_to",
+        nargs="*",
+        default=["tensorboard"],
+        help="tensorboard, wandb, aim, mlflow; the JSON log and the console are on in any case",
+    )
+    logging.add_argument(
+        "--log_file", help="path of the JSON log (default: training.json in the run's directory); none: no JSON log"
+    )
+    logging.add_argument(
+        "--verbosity", type=int, default=0, help="-2 nothing, -1 evaluations only, 0 normal, 1 hardware too"
+    )
     logging.add_argument("--output_dir", "--tensorboard_dir", default="runs", help="log directory")
     logging.add_argument("--run_name", help="name of the run's directory instead of <date>_<number>")
     logging.add_argument("--run-tag", "--run_tag")
@@ -97,8 +106,10 @@ def parse(argv: list[str] | None) -> tuple[argparse.Namespace, dict, dict | None
         known = checkpoint["args"] | known
     parser.set_defaults(**known)
     args = parser.parse_args(argv)
-    if not {"tensorboard", "json", "console"} & set(args.report_to):  # only external backends: the local logs stay on
-        args.report_to = ["tensorboard", "json", "console", *args.report_to]
+    # Like report_to in the guide, it adds backends: the JSON log and the console do not depend on it.
+    args.report_to = [sink for sink in args.report_to if sink not in ("json", "console", "none")]
+    if "tensorboard" not in args.report_to:
+        args.report_to = ["tensorboard", *args.report_to]
     return args, {name: value for name, value in file.items() if name not in known}, checkpoint
 
 
@@ -171,17 +182,15 @@ def main(argv: list[str] | None = None) -> LoopParts:
         resume=checkpoint["run"] if resumes else None,
         config=config,
         notes=notes_of(args),
-        report_to=[sink for sink in args.report_to if sink not in ("json", "console")],  # the logger writes these two
-        local_logs=False,
+        report_to=args.report_to,
         histogram_interval=args.histogram_interval,
         telemetry_secs=args.telemetry_secs,
         **sink_settings,
     )
-    json_file = (args.log_file or run.directory / "training.json") if rank == 0 and "json" in args.report_to else None
-    silent = rank > 0 or "console" not in args.report_to
+    json_file = (args.log_file or run.directory / "training.json") if rank == 0 and args.log_file != "none" else None
     logger = pb.TrainingRunLogger(
         json_file,
-        verbosity=pb.LogVerbosity.SILENT if silent else args.verbosity,
+        verbosity=pb.LogVerbosity.SILENT if rank > 0 else args.verbosity,
         total_steps=args.max_steps,
     )
 

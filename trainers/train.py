@@ -19,6 +19,7 @@ if __name__ == "__main__":
     parser = arguments()
     parser.description = __doc__
     parser.set_defaults(
+        program="train",
         tags="lower",
         constant_lr=True,
         warmup_steps=0,

@@ -18,6 +18,7 @@ if __name__ == "__main__":
     parser = arguments()
     parser.description = __doc__
     parser.set_defaults(
+        program="train_improved",
         use_tensorboard=False,
         eval_freq=250,
         checkpoint_freq=250,

@@ -21,7 +21,7 @@ import pulseboard as pb
 from benchmarks.charts.logs import ONE_TAG, make_log
 from benchmarks.harness.command import Benchmark, measure_selected
 from benchmarks.harness.paths import BENCH
-from benchmarks.harness.report import Check, Part, table
+from benchmarks.harness.report import Check, Part, at_most, table
 from benchmarks.harness.sampling import Quiet
 from pulseboard.charts.index import Index
 from pulseboard.charts.local import LocalCharts
@@ -31,6 +31,7 @@ from pulseboard.serve.security.safe_regex import SafeRegex
 LOGS = BENCH / "charts"
 PIXELS = 1000
 TARGET_MS = 200.0
+MAX_EXPRESSION = 2.0
 
 Figures = dict[str, Any]
 
@@ -44,6 +45,7 @@ def measure(options: argparse.Namespace, quiet: Quiet) -> list[Part]:
     shape = (50, 20, 20) if options.quick else (1000, 200, 50)
     parts: dict[str, Callable[[], Part]] = {
         "charts of many runs": lambda: _charts_of_many_runs(many, repeat),
+        "expressions": lambda: _expressions(100, 200 if options.quick else 2_000, repeat),
         "charts of one run": lambda: _charts_of_one_run(lengths, repeat),
         "lists and restarts": lambda: _lists(*shape, repeat),
     }
@@ -103,6 +105,34 @@ def _chart_of_many(runs: int, steps: int, repeat: int) -> Figures:
     assert sum(window.points for window in windows) == runs * steps
     size_bytes = sum(column.nbytes for window in windows for column in window.columns.values())
     return {"runs": runs, "steps": steps, "plain": plain, "smooth": smooth, "response_mb": size_bytes / 1e6}
+
+
+def _expressions(runs: int, steps: int, repeat: int) -> Part:
+    """The first chart of an expression over two tags, and of one of them."""
+    directory = make_log(LOGS / f"{runs}_runs_2_tags_{steps}", runs=runs, tags=2, steps=steps)
+    read = pb.read(directory)
+    names = list(read)
+    first, second = (info.tag for info in read[names[0]].infos().values())
+    tags = {"plain": first, "expression": f"={first} - {second}"}
+    cpu_ms: dict[str, list[float]] = {kind: [] for kind in tags}
+    for _ in range(repeat + 1):
+        for kind, tag in tags.items():
+            charts = LocalCharts(read)  # with no curve in memory
+            began = time.process_time()
+            charts.window(Query(names, [tag], buckets=PIXELS))
+            cpu_ms[kind].append((time.process_time() - began) * 1e3)
+    medians = {kind: statistics.median(found[1:]) for kind, found in cpu_ms.items()}
+    check = at_most(
+        f"first chart of an expression over two tags, {runs} x {steps:,}, in charts of one tag, CPU time",
+        medians["expression"] / medians["plain"],
+        MAX_EXPRESSION,
+    )
+    text = (
+        "The difference of two tags, computed at full resolution for every run, compared with a chart of one of them. "
+        "No curve is in memory, so that the expression reads twice as many points.\n\n"
+        + table(("chart", "CPU ms"), [(kind, _ms(figure)) for kind, figure in medians.items()])
+    )
+    return Part("Expressions", text, [check], {"cpu_ms": cpu_ms})
 
 
 def _charts_of_one_run(lengths: list[int], repeat: int) -> Part:

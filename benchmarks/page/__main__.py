@@ -78,8 +78,20 @@ def measure(options: argparse.Namespace, quiet: Quiet) -> list[Part]:
             "first load": lambda: loading.first_load(dashboards(few_cards), runs=runs),
             "memory": lambda: loading.memory(dashboards(few_cards), runs=runs, repeat=1 if quick else 3),
             "scrolling": lambda: scrolling.measure(dashboards(many_cards), runs=runs, rounds=1 if quick else 3),
+            "very many runs": lambda: _very_many_runs(logs, stack, runs=250 if quick else 1_000, steps=steps),
         }
         return measure_selected(BENCHMARK, parts, options)
+
+
+def _very_many_runs(logs: Path, stack: contextlib.ExitStack, *, runs: int, steps: int) -> Part:
+    from benchmarks.page import loading
+
+    stack.close()
+    path = make_runs(logs, runs=runs, tags=3, steps=steps)
+    warm(path)
+    with pulseboard(path, cache=WORK / "cache") as ours:
+        ours.wait_for_chart(TAG, run_names(path), last_step=steps - 1)
+        return loading.many_runs(ours, runs=runs, steps=steps)
 
 
 @contextlib.contextmanager

@@ -152,6 +152,11 @@ class View:
             raise ToolFailed(f"{self.dashboard.name}'s page had no complete chart after {_TIMEOUT_MS / 1e3:.0f} s.")
         return float(drawn_ms) / 1e3
 
+    def draw_every_run(self, runs: int) -> None:
+        """Select all runs, and wait for a chart of all of them."""
+        self.page.keyboard.press("a")
+        self.page.locator(f"article .chart[aria-label*=': {runs} curves']").first.wait_for()
+
     def settle(self) -> None:
         """Wait for what follows the first chart."""
         self.page.wait_for_timeout(_SETTLE_MS)

@@ -11,6 +11,9 @@ from benchmarks.page.browser import Memory, View, chromium, cpu_secs
 
 TARGET_SPEEDUP = 5
 TARGET_KB = 250
+TARGET_HEAP_MB = 60
+FIRST_SELECTION = 100
+"""Of very many runs, the page draws this many until others are selected."""
 
 
 def first_chart(dashboards: dict[str, Dashboard], quiet: Quiet, *, runs: int, steps: int, repeat: int) -> Part:
@@ -91,6 +94,28 @@ def memory(dashboards: dict[str, Dashboard], *, runs: int, repeat: int) -> Part:
         + table(("page", "heap", "renderer"), rows)
     )
     return Part("Memory of the page", text, checks, samples)
+
+
+def many_runs(dashboard: Dashboard, *, runs: int, steps: int) -> Part:
+    """What an open page holds that draws very many runs."""
+    with chromium() as browser:
+        view = View(browser, dashboard, runs=min(runs, FIRST_SELECTION))
+        view.open()
+        view.draw_every_run(runs)
+        view.settle()
+        held = view.memory()
+        view.close()
+    check = Check(
+        f"heap, with cards of {runs:,} runs x {steps:,} steps drawn",
+        f"{held.heap_mb:.0f} MB",
+        f"below {TARGET_HEAP_MB} MB",
+        held.heap_mb < TARGET_HEAP_MB,
+    )
+    text = (
+        f"The Scalars tab with all of {runs:,} runs selected, after garbage collection. The heap is "
+        f"{held.heap_mb:.0f} MB and the renderer process holds {held.renderer_mb:.0f} MB."
+    )
+    return Part("Very many runs", text, [check], memory_sample(held))
 
 
 def memory_sample(held: Memory) -> Sample:

@@ -19,12 +19,12 @@ VOCABULARY, CONTEXT, WIDTH, LAYERS, HEADS, BATCH = 512, 128, 192, 4, 6, 8
 class Training:
     """A model and its steps."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, width: int = WIDTH, context: int = CONTEXT, batch: int = BATCH) -> None:
         torch.manual_seed(0)
-        blocks = [Block(WIDTH, HEADS, 0.0) for _ in range(LAYERS)]
-        self.model = GPT(vocab_size=VOCABULARY, block_size=CONTEXT, n_embd=WIDTH, dropout=0.0, blocks=blocks)
+        blocks = [Block(width, HEADS, 0.0) for _ in range(LAYERS)]
+        self.model = GPT(vocab_size=VOCABULARY, block_size=context, n_embd=width, dropout=0.0, blocks=blocks)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=3e-4)
-        self.ids = torch.randint(0, VOCABULARY, (BATCH, CONTEXT + 1))
+        self.ids = torch.randint(0, VOCABULARY, (batch, context + 1))
         # Hooks for tools that are called in the training loop.
         self.before_update: Callable[[torch.Tensor, int], None] = lambda loss, step: None
         self.after_step: Callable[[int], None] = lambda step: None

@@ -79,6 +79,7 @@ __all__ = [
     "guide",
     "init",
     "log",
+    "plot",
     "read",
     "serve",
     "watch",
@@ -162,6 +163,26 @@ def guide(*paths: Path | Runs, profile: str | None = None, runs: Iterable[str] |
     from pulseboard.diagnose.scorecard.scorecard import guide as fill_in
 
     return fill_in(*paths, profile=profile, runs=runs)
+
+
+def plot(
+    *paths: Path | Runs | Run,
+    tag: str = "",
+    runs: Iterable[str] | None = None,
+    smoothing: float = 0.0,
+    log: bool = False,
+) -> Any:
+    """Draw scalars with matplotlib, one panel per tag and one curve per run, and return the figure.
+
+    paths      log directories, or what `pb.read` returned, or single runs
+    tag        regular expression of the tags to draw; at most twelve may match
+    runs       names of the runs; all of them if None
+    smoothing  from 0 (none) to below 1: the weight of an exponential average
+    log        logarithmic scale for values
+    """
+    from pulseboard.export.plot import plot as plot_runs
+
+    return plot_runs(*paths, tag=tag, runs=runs, smoothing=smoothing, log=log)
 
 
 def serve(

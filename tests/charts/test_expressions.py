@@ -132,7 +132,7 @@ def test_an_expression_follows_a_run_that_grows(tmp_path):
         assert charts.window(query)[0].columns["y"].tolist() == [10.0, 20.0]
 
 
-def test_an_expression_costs_a_few_plain_charts_at_most(tmp_path):
+def test_an_expression_costs_at_most_twice_a_plain_chart(tmp_path):
     for number in range(100):
         for file, tag in enumerate("ab"):
             values = (np.arange(2000) % 7 + number).astype(np.float32)
@@ -141,15 +141,11 @@ def test_an_expression_costs_a_few_plain_charts_at_most(tmp_path):
     charts = LocalCharts(pb.read(tmp_path, arrays=True))
     charts.refresh()
 
-    def processor_secs(tag):
-        """Of one more chart, the least of several."""
-        found = []
-        for buckets in range(400, 406):
-            started = time.process_time()
-            assert len(charts.window(Query(list(charts.runs), [tag], buckets=buckets))) == 100
-            found.append(time.process_time() - started)
-        return min(found)
+    def processor_secs(tag, buckets):
+        started = time.process_time()
+        assert len(charts.window(Query(list(charts.runs), [tag], buckets=buckets))) == 100
+        return time.process_time() - started
 
-    processor_secs("b")
-    # Measured 1.6 on a quiet machine; milliseconds vary with what else runs.
-    assert processor_secs("=a - b") <= 6 * processor_secs("a")
+    # In turn, so that whatever else the machine does slows down both.
+    pairs = [(processor_secs("=a - b", buckets), processor_secs("a", buckets)) for buckets in range(400, 421)]
+    assert np.median([ours / plain for ours, plain in pairs]) <= 2

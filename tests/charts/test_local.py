@@ -15,8 +15,8 @@ from log_directories import append, write_run
 import pulseboard as pb
 from pulseboard.charts.local import LocalCharts
 from pulseboard.charts.query import BadQuery, Query
-from pulseboard.charts.tables import better_end
 from pulseboard.core.errors import RunNotFound
+from pulseboard.core.tag_names import better_end
 
 
 @pytest.fixture
@@ -223,3 +223,23 @@ def test_a_table_reads_a_run_json_again_only_if_it_has_changed(tmp_path, monkeyp
     (tmp_path / "a" / "run.json").write_text('{"config": {"lr": 0.25}}')
     assert {row.run: row.config["lr"] for row in charts.table().rows} == {"a": 0.25, "b": 0.1}
     assert len(read) == 3
+
+
+def test_a_table_reads_hyperparameters_again_only_if_the_run_has_grown(tmp_path, monkeypatch):
+    from pulseboard.read.event_files.run import EventFileRun
+
+    with pb.init(dir=tmp_path, run_id="r", telemetry_secs=0) as run:
+        run.hparams({"lr": 0.1})
+        run.flush()
+        charts = LocalCharts(pb.read(tmp_path))
+        read = []
+        values = EventFileRun.values
+        monkeypatch.setattr(
+            EventFileRun, "values", lambda self, *args, **named: read.append(args) or values(self, *args, **named)
+        )
+        assert [charts.table().rows[0].hparams for _ in range(2)] == [{"lr": 0.1}] * 2
+        assert len(read) == 2  # the experiment and the start of the session
+        run.hparams({"batch": 8})
+        run.flush()
+        charts.refresh()
+        assert charts.table().rows[0].hparams == {"lr": 0.1, "batch": 8}

@@ -119,9 +119,10 @@ def _formats_target(directory: Path) -> Target:
     def check(data: bytes) -> None:
         """The first line is the name of the file, the rest its content."""
         name, _, content = data.partition(b"\n")
-        path = directory / (os.path.basename(name.decode("ascii", "replace").replace("\0", ""))[:80] or "train.log")
-        if path.name in (".", ".."):
+        file = os.path.basename(name.decode("ascii", "replace").replace("\0", ""))[:80] or "train.log"
+        if file in (".", ".."):
             return
+        path = directory / file
         path.write_bytes(content)
         try:
             check_soundness(path)

@@ -89,6 +89,7 @@ def main() -> int:
     """Build, run and report; 0 if nothing was found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--cases", type=int, help="stop after this many inputs")
     parser.add_argument("--seed", type=int, default=20251116, help="the same seed makes the same inputs")
     parser.add_argument("--case", type=Path, help="run one saved input only")
     options = parser.parse_args()
@@ -98,6 +99,7 @@ def main() -> int:
         print(problem, file=sys.stderr)
         return 2
     command = [str(fuzz), "--seconds", str(options.seconds), "--seed", str(options.seed)]
+    command += ["--cases", str(options.cases)] if options.cases else []
     command += ["--case", str(options.case.resolve())] if options.case else seeds()
     environment = {
         **os.environ,

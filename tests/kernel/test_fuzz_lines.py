@@ -19,6 +19,8 @@ def test_no_mutation_of_a_log_makes_the_scanner_misbehave(tmp_path):
     text = fuzz["KERNEL"] / "text"
     sources = [*map(str, sorted(text.glob("*.c"))), str(HERE / "fuzz_lines.c")]
     program = tmp_path / "fuzz_lines"
-    fuzz["run_gcc"]([*fuzz["CHECKED"], *fuzz["PLAIN"], f"-I{text}", *sources, "-o", str(program)])
+    fuzz["run_gcc"](
+        [*fuzz["CHECKED"], *fuzz["PLAIN"], f"-I{text}", f"-I{fuzz['KERNEL'] / 'system'}", *sources, "-o", str(program)]
+    )
     done = subprocess.run([program, "1", "7"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -1,5 +1,7 @@
 """Which run a process records: resuming, ids that exist, other processes, other directories, other clocks."""
 
+import datetime
+import fcntl
 import json
 import os
 import socket
@@ -8,12 +10,14 @@ import sys
 import time
 
 import pytest
+from ranks import run_ranks
 from record.recorded_runs import begin, only, points, read
 
 import pulseboard as pb
-from pulseboard.record import liveness
+from pulseboard.record import liveness, run_directory
 from pulseboard.record.run_directory import NoRunToResume, RunIsAlive
 from pulseboard.record.setting import BadSetting
+from pulseboard.rundir import layout
 
 pytestmark = pytest.mark.long
 
@@ -218,10 +222,7 @@ def test_a_resumed_distributed_training_has_one_timeline_on_every_rank(tmp_path)
         port = free.getsockname()[1]
     for first in (0, 6):
         # The same port each time: the announcement of the first launch must not be taken for that of the second.
-        launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", f"--master_port={port}"]
-        done = subprocess.run(
-            [*launch, str(script), str(tmp_path / "runs"), str(first)], capture_output=True, text=True, timeout=300
-        )
+        done = run_ranks(script, tmp_path / "runs", first, processes=2, port=port)
         assert done.returncode == 0, done.stderr[-2000:]
     run = only(pb.read(tmp_path / "runs"))
     want = [(step, 0.0 if step < 6 else 6.0) for step in range(16)]
@@ -285,3 +286,22 @@ def test_a_remote_directory_is_refused_with_advice(tmp_path, monkeypatch, direct
     with pytest.raises(BadSetting, match="Record there and copy it"):
         pb.init(dir=directory)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_that_is_held_forever_does_not_hold_up_a_training(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(run_directory, "_LOCK_SECS", 0.05)
+    coordination = tmp_path / layout.COORDINATION_DIRECTORY
+    coordination.mkdir()
+    with open(coordination / "lock", "a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        for number in (1, 2):
+            path = run_directory.new_run_directory(tmp_path, run_id=None, run_tag=None, today=datetime.date(2026, 1, 2))
+            assert path.name == f"2026-01-02_00{number}"
+    assert "going on without it" in capsys.readouterr().err
+
+
+def test_a_pipe_in_place_of_the_lock_does_not_hold_up_a_training(tmp_path):
+    (tmp_path / layout.COORDINATION_DIRECTORY).mkdir()
+    os.mkfifo(tmp_path / layout.COORDINATION_DIRECTORY / "lock")
+    path = run_directory.new_run_directory(tmp_path, run_id="a", run_tag=None, today=datetime.date(2026, 1, 2))
+    assert path.name == "a"

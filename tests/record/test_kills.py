@@ -9,7 +9,7 @@ import pytest
 from pulseboard.record.media.media_calls import MAX_WAITING_RECORDS
 
 ROOT = Path(__file__).parents[2]
-IN_CALL = {"scalars", "texts", "tables", "audio", "PR curves", "JSON log"}
+BY_WORKER = {"histograms of 10^6 numbers", "images of 512 x 512 pixels", "videos"}
 pytestmark = pytest.mark.long
 
 
@@ -21,10 +21,10 @@ def test_a_call_that_returned_is_lost_only_where_that_is_documented():
     assert done.returncode == 0, done.stderr[-2000:]
     rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in done.stdout.splitlines()[2:]]
     found = {kind: [int(cell.replace(",", "")) for cell in cells] for kind, *cells in rows}
-    assert len(found) == 9
+    assert len(found) == 12
     for kind, (kills, calls, lost, most) in found.items():
-        assert (kills, calls > 5) == (5, True), kind
-        if kind in IN_CALL:
-            assert lost == 0, kind
-        else:
+        assert (kills, calls >= 5) == (5, True), kind
+        if kind in BY_WORKER:
             assert most <= MAX_WAITING_RECORDS + 1, kind  # and the one that is being written
+        else:
+            assert lost == 0, kind

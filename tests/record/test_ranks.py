@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from ranks import run_ranks
 from record.recorded_runs import only, points
 
 import pulseboard as pb
@@ -43,17 +44,16 @@ dist.destroy_process_group()
 """
 
 
-@pytest.mark.parametrize(("processes", "late_secs"), [(2, 0.0), (4, 1.0)])
-def test_under_torchrun_there_is_one_run_and_one_file_per_rank(tmp_path, processes, late_secs):
+def torchrun(script, *arguments, processes):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}", script]
+    return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, timeout=600)
+
+
+@pytest.mark.parametrize(("launch", "processes", "late_secs"), [(torchrun, 2, 0.0), (run_ranks, 4, 1.0)])
+def test_several_processes_record_one_run_with_one_file_per_rank(tmp_path, launch, processes, late_secs):
     script = tmp_path / "train.py"
     script.write_text(RANKED)
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
-    done = subprocess.run(
-        [*launch, str(script), str(tmp_path / "runs"), str(late_secs)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = launch(script, tmp_path / "runs", late_secs, processes=processes)
     assert done.returncode == 0, done.stderr
     runs = [path for path in (tmp_path / "runs").iterdir() if not path.name.startswith(".")]
     assert len(runs) == 1

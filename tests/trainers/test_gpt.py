@@ -192,6 +192,18 @@ def test_latest_is_the_newest_checkpoint_of_the_same_trainer(tmp_path):
         load_checkpoint(tmp_path, "moe", trainer="gpt")
 
 
+def test_latest_is_of_the_same_program_but_any_checkpoint_of_the_trainer_can_be_named(tmp_path):
+    for seconds, (program, step) in enumerate([("train_improved", 4), ("train", 8)]):
+        path = tmp_path / program / "checkpoints" / f"step_{step:08d}.pt"
+        path.parent.mkdir(parents=True)
+        torch.save({"trainer": "gpt", "step": step, "args": {"program": program}}, path)
+        os.utime(path, (seconds, seconds))
+    assert load_checkpoint(tmp_path, "latest", trainer="gpt", program="train_improved")["step"] == 4
+    assert load_checkpoint(tmp_path, "train", trainer="gpt", program="train_improved")["step"] == 8
+    with pytest.raises(SystemExit, match=r"none of gpt\.py"):
+        load_checkpoint(tmp_path, "latest", trainer="gpt", program="gpt")
+
+
 def test_the_newest_checkpoints_are_kept_and_a_missing_one_is_an_error(train, runs, tmp_path):
     train("keeps", "--checkpoint_freq", 2, "--keep_checkpoints", 3)
     names = sorted(path.name for path in (runs / "keeps" / "checkpoints").iterdir())

@@ -84,7 +84,7 @@ def test_every_tag_of_the_guide_is_in_the_event_file(healthy):
 
 
 def test_the_console_has_a_line_for_every_step(train, capsys):
-    train("console", report_to=["tensorboard", "console"], max_steps=2, eval_freq=10)
+    train("console", report_to=["tensorboard"], max_steps=2, eval_freq=10)
     out = capsys.readouterr().out
     assert ":: step       1" in out
     assert "| aux 0." in out
@@ -94,21 +94,28 @@ def test_the_console_has_a_line_for_every_step(train, capsys):
     assert "[Speed of Light]" in out
 
 
-def test_report_to_chooses_the_sinks_and_flags_override_the_file(train, runs):
-    train("nowhere", "--max_steps", 1, report_to="tensorboard", learning_rate=0.5)
+def test_flags_override_the_file_and_turn_the_json_log_and_the_console_off(train, runs, capsys):
+    flags = ("--max_steps", 1, "--log_file", "none", "--verbosity", -2)
+    train("nowhere", *flags, report_to="tensorboard", learning_rate=0.5)
     assert not (runs / "nowhere" / "training.json").exists()
+    assert "step" not in capsys.readouterr().out
     run_json = json.loads((runs / "nowhere" / "run.json").read_text())
     assert run_json["config"]["max_steps"] == 1
     assert run_json["config"]["learning_rate"] == 0.5
 
 
-def test_external_backends_alone_leave_the_local_logs_on(tmp_path):
+def test_report_to_adds_backends_to_the_event_file(tmp_path):
     file = tmp_path / "config.yaml"
     file.write_text("report_to: [wandb, aim]\nwandb_project: my-project\n")
     args, sink_settings, _ = moe.parse([str(file)])
-    assert args.report_to == ["tensorboard", "json", "console", "wandb", "aim"]
+    assert args.report_to == ["tensorboard", "wandb", "aim"]
     assert sink_settings == {"wandb_project": "my-project"}
-    assert moe.parse(["--report_to", "tensorboard"])[0].report_to == ["tensorboard"]
+
+
+def test_the_json_log_and_the_console_are_on_whatever_report_to_says(train, runs, capsys):
+    train("local", "--max_steps", 1, report_to="tensorboard")
+    assert [record for record in records(runs, "local") if record["log"] == "step"]
+    assert ":: step       0" in capsys.readouterr().out
 
 
 def test_the_trainer_returns_the_state_of_its_routers(runs, corpus, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -88,7 +89,7 @@ class Line:
             array.extend(numbers)
             tail = array.numbers[max(array.n - len(numbers) - 1, 0) :]
             # False for NaN too, which compares as neither less nor greater; infinities can only be at the ends.
-            rises = bool((tail[1:] >= tail[:-1]).all()) and bool(np.isfinite(tail[[0, -1]]).all())
+            rises = bool((tail[1:] >= tail[:-1]).all()) and math.isfinite(tail[0]) and math.isfinite(tail[-1])
             self._rising[column] = self._rising[column] and rises
         self._values.extend(values)
         self._sorted.clear()
@@ -96,6 +97,19 @@ class Line:
     def columns(self) -> tuple[Floats, Floats, Floats]:
         """Steps, wall times and values, in logging order."""
         return self._x["step"].numbers, self._x["wall"].numbers, self._values.numbers
+
+    def by_step(self) -> tuple[Floats, Floats, Floats]:
+        """Steps, wall times and values sorted by step, without a pyramid; of several points at a step, the last one."""
+        steps, wall_times, values = self.columns()
+        if not self._rising["step"]:
+            points = self.sorted_by("step")
+            assert points.order is not None
+            steps, wall_times, values = points.x, wall_times[points.order], points.values
+        repeated = steps[1:] == steps[:-1]
+        if repeated.any():
+            last = np.append(~repeated, True)
+            steps, wall_times, values = steps[last], wall_times[last], values[last]
+        return steps, wall_times, values
 
     def sorted_by(self, column: XColumn) -> SortedPoints:
         """The points sorted by x, with a pyramid over them."""

@@ -109,7 +109,7 @@ class LocalCharts(Charts):
     def last_step(self, run: str) -> int | None:
         """The step of the run's last event with data; None if it has none or the run is gone."""
         found = self._find(run)
-        return None if found is None else _last_step(found)
+        return None if found is None else last_step_of(found)
 
     def run_summaries(self) -> list[RunSummary]:
         """Every run, most recently active first."""
@@ -125,7 +125,7 @@ class LocalCharts(Charts):
             directory=run.location,
             started=run.started,
             ended=run.ended,
-            last_step=_last_step(run),
+            last_step=last_step_of(run),
             points=run.points,
             tags=len(tags.tags),
             kinds=tags.kinds,
@@ -220,6 +220,18 @@ class LocalCharts(Charts):
         self._free_memory()
         return out
 
+    def spans(self, query: Query) -> list[Span]:
+        """The range of x in which each curve of a query has points."""
+        from pulseboard.charts import windows
+
+        out = []
+        for tag in dict.fromkeys(query.tags):
+            for name in dict.fromkeys(query.runs):
+                if curve := self._curve_for(self.runs[name], tag, query):
+                    with curve.lock:
+                        out.append(windows.span_of(curve, query))
+        return out
+
     def heatmap(self, run: str, family: str, *, start: float | None, end: float | None, columns: int) -> Heatmap:
         """The values of a family of tags of a run between two steps."""
         from pulseboard.charts.derived.heatmap import family_members, heatmap
@@ -297,8 +309,10 @@ class LocalCharts(Charts):
         key = (run.name, rank, tag, "")
         curve = self._kept(key, lambda: Curve(tag))
         with curve.lock:
+            version = curve.version
             curve.update(run_of_rank)
-            self._note_size(key, curve)
+            if curve.version != version:
+                self._note_size(key, curve)
         return self._with_parent(run, rank, curve, forks)
 
     def _with_parent(self, run: Run, rank: int, own: Curve, forks: int) -> Curve:
@@ -367,7 +381,7 @@ def _logged_tag(curve: Curve) -> str:
     return curve.expression.leaves[0].tag if isinstance(curve, CurveOfExpression) else curve.tag
 
 
-def _last_step(run: Run) -> int | None:
+def last_step_of(run: Run) -> int | None:
     """The step of the last event with data, by wall time, over the run's files; for other formats the greatest step."""
     run = run.main
     if not isinstance(run, EventFileRun):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 from pulseboard.charts.curve import Curve
 from pulseboard.charts.query import BadQuery
@@ -16,27 +15,15 @@ from pulseboard.charts.tag_sets import TagSet
 from pulseboard.core.cancellation import checkpoint
 from pulseboard.core.config import flatten
 from pulseboard.core.json_numbers import encode_number
+from pulseboard.core.tag_names import better_end
 from pulseboard.read.parsed_run import ParsedRun
 from pulseboard.read.run import Run
 from pulseboard.rundir import layout
 from pulseboard.rundir.run_file import find_run_file
 from pulseboard.tbformat import kinds
-from pulseboard.tbformat.codecs.hparams import hparams_from
 
 _MAX_DEPTH = 20
 _MAX_CONFIGS = 1 << 15
-
-# Words in a tag that mean "higher is better". Any other tag is assumed to be a loss, a time or a size.
-_HIGHER_IS_BETTER = re.compile(
-    r"(?<![a-z])(acc|accuracy|auc|auroc|f1|precision|recall|reward|return|score|iou|map|ndcg|mrr|bleu|rouge|psnr|ssim|"
-    r"r2|mfu|throughput|tokens_per_sec|tps|samples_per_sec|win_rate|success_rate)(?![a-z])",
-    re.IGNORECASE,
-)
-
-
-def better_end(tag: str) -> Literal["min", "max"]:
-    """Whether lower or higher values of a metric are better, judged by its name."""
-    return "max" if _HIGHER_IS_BETTER.search(tag) else "min"
 
 
 def table(
@@ -82,12 +69,9 @@ def settings_of(run: Run, tags: TagSet) -> dict[str, Any]:
 
 def hparams_of(run: Run, tags: TagSet) -> dict[str, float | str | bool | None]:
     """The run's hyperparameters; empty if it has none."""
-    # Like Run.hparams, but without looking at every tag: with a thousand runs of hundreds of tags that takes a second.
-    if kinds.HPARAMS not in tags.kinds:
-        return {}
-    names = [tag for tag, of_tag in tags.tags.items() if kinds.HPARAMS in of_tag]
-    records = [record for tag in names for record in run.values(tag, kind=kinds.HPARAMS)]
-    return dict(hparams_from(records).values) if records else {}
+    # The kinds of its tags first: with a thousand runs of hundreds of tags, looking at each one takes a second.
+    hparams = run.hparams() if kinds.HPARAMS in tags.kinds else None
+    return {} if hparams is None else dict(hparams.values)
 
 
 def config_of(run: Run) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pulseboard.kernel.tag_table import pack_tags, unpack_tags
 from pulseboard.read.event_files.run import EventFileRun
+from pulseboard.read.parsed_run import ParsedRun
 from pulseboard.read.run import Run
 from pulseboard.read.tag_info import TagInfo
 from pulseboard.tbformat import kinds
@@ -21,8 +22,9 @@ class TagSet:
     kinds: tuple[str, ...]
 
 
-_Digest = tuple[tuple[bytes, ...], tuple[str, ...]]
-"""The tags of a run: the kernel's digests of its event files, and the scalar tags of its other logs."""
+_Digest = tuple[tuple[bytes, ...], tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]
+"""The tags of a run: the kernel's digests of its event files, the scalar tags of its other logs, and the tags with
+their kinds of a run that is not in files."""
 
 
 class TagSets:
@@ -34,11 +36,14 @@ class TagSets:
     def of(self, run: Run) -> TagSet:
         """The tags that the run has now."""
         main = run.main
+        digest: _Digest
         if isinstance(main, EventFileRun):
             files = tuple(pack_tags(file.log) for file in main.files)
-            digest = (files, () if main is run else tuple(run.tags(kinds.SCALAR)))
+            digest = (files, () if main is run else tuple(run.tags(kinds.SCALAR)), ())
+        elif isinstance(main, ParsedRun):
+            digest = ((), tuple(run.tags(kinds.SCALAR)), ())
         else:
-            digest = ((), tuple(run.tags(kinds.SCALAR)))
+            digest = ((), (), tuple((tag, tuple(info.kinds)) for tag, info in run.infos().items()))
         found = self._by_digest.get(digest)
         if found is None:
             if len(self._by_digest) >= _MAX_TAG_SETS:  # a run that keeps adding tags
@@ -49,7 +54,7 @@ class TagSets:
 
 def _decode(digest: _Digest) -> TagSet:
     infos: dict[str, TagInfo] = {}
-    files, scalar_tags = digest
+    files, scalar_tags, with_kinds = digest
     for file in files:
         for name, plugin, fields, has_points in unpack_tags(file):
             info = infos.setdefault(name, TagInfo(name))
@@ -58,5 +63,5 @@ def _decode(digest: _Digest) -> TagSet:
             info.fields.update(kinds.fields_in(fields))
     for name in scalar_tags:
         infos.setdefault(name, TagInfo(name)).points += 1
-    tags = {name: tuple(info.kinds) for name, info in infos.items()}
+    tags = {name: tuple(info.kinds) for name, info in infos.items()} | dict(with_kinds)
     return TagSet(tags, tuple(dict.fromkeys(kind for of_tag in tags.values() for kind in of_tag)))

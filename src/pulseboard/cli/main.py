@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import io
 import os
-import pkgutil
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import pulseboard
-from pulseboard.cli import commands, terminal
-from pulseboard.core.errors import PulseboardError
+from pulseboard.cli import advice, terminal
+from pulseboard.cli.commands import command, module_names
+from pulseboard.core.errors import LogNotFound, PulseboardError
 from pulseboard.rundir import layout
 
 DESCRIPTION = """\
@@ -32,10 +30,19 @@ examples:
   pulseboard ls runs/                        list runs, most recently active first
   pulseboard show runs/ -r baseline          the tags of one run, each with a sparkline
   pulseboard show runs/ -t loss --chart      a chart of every matching tag
+  pulseboard compare runs/a runs/b           values, settings and problems of two runs
+  pulseboard tail runs/baseline -f           values as they are logged
+  pulseboard gate runs/new --against runs/ok is a run as good as earlier ones? For CI
+  pulseboard wait runs/new --until finding   return when something happens
+  pulseboard run -- python train.py          record a training without a line of code
   pulseboard export runs/ -o all.csv         every point of every run in one file
   pulseboard du runs/                        disk space by run and kind of data
 
-Run `pulseboard COMMAND --help` for details. All commands but serve and demo take --json."""
+Run `pulseboard COMMAND --help` for details. Commands that read and end take --json and --brief."""
+
+
+class NoSuchCommand(PulseboardError):
+    """The first argument is neither a command nor a path."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,15 +54,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     try:
         if _is_dashboard_call(given):
-            return int(_command("serve").run(_command("serve").arguments(given)) or 0)
-        parser = _parser(given[0] if given else None)
+            return int(command("serve").run(command("serve").arguments(given)) or 0)
+        if not given:
+            return _without_arguments()
+        _check_first_word(given[0])
+        parser = _parser(given[0])
         args = parser.parse_args(given)
-        if args.command is None:
-            parser.print_help()
-            return 0
         return int(args.execute(args) or 0)
     except PulseboardError as error:
         terminal.print_error(str(error))
+        if isinstance(error, LogNotFound) and (hint := advice.on_missing(error.path)):
+            print(hint, file=sys.stderr)
         return 2
     except BrokenPipeError:  # `| head` has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -72,19 +81,57 @@ def _is_dashboard_call(given: list[str]) -> bool:
     """Whether the first argument is a log directory or a flag rather than a command. (`./ls` is a directory.)"""
     if not given or given[0] in ("-h", "--help", "--version"):
         return False
-    if given[0] in _names():
+    if given[0] in module_names():
         return False
     path = layout.split_named_path(given[0])[1]
     # A path that does not exist may be a pattern or be created later, but a plain word is a misspelled command.
     return given[0].startswith("--") or os.path.exists(path) or os.sep in path or "*" in path
 
 
-def _command(name: str) -> Any:
-    return importlib.import_module(f"{commands.__name__}.{name}")
+def _without_arguments() -> int:
+    """Serve the logs below the working directory; without any, offer the demo or print the help."""
+    from pulseboard.cli.nearby_logs import find_logs
+
+    serve = command("serve")
+    found = find_logs(".")
+    if found or serve.has_project_settings():
+        names = [os.path.relpath(path) for path in found]
+        if names:
+            print(f"Found logs in {', '.join(names[:5])}{', …' if len(names) > 5 else ''}", file=sys.stderr, flush=True)
+        return int(serve.run(serve.arguments(names if len(names) <= 1 else ["."])) or 0)
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        print(f"No logs found below {os.getcwd()}", file=sys.stderr)
+        if input("Train four small models now, to see what Pulseboard does? [Y/n] ").strip().lower() in (
+            "",
+            "y",
+            "yes",
+        ):
+            demo = command("demo")
+            parser = argparse.ArgumentParser(prog="pulseboard demo")
+            demo.configure(parser)
+            return int(demo.run(parser.parse_args([])))
+    full_parser().print_help()
+    return 0
 
 
-def _names() -> list[str]:
-    return [found.name for found in pkgutil.iter_modules(commands.__path__)]
+def _check_first_word(word: str) -> None:
+    """Raise an error with advice if the first argument is neither a command nor an option."""
+    if word.startswith("-") or word in module_names():
+        return
+    import difflib
+
+    close = difflib.get_close_matches(word, module_names(), n=3, cutoff=0.5)
+    commands_ = f" The nearest commands: {', '.join(close)}." if close else ""
+    nearby = advice.on_missing(word)
+    raise NoSuchCommand(
+        f"There is no command and no directory called {word!r}.{f' {nearby}' if nearby else ''}{commands_} "
+        "All commands: pulseboard --help"
+    )
+
+
+def full_parser() -> argparse.ArgumentParser:
+    """The parser of all commands, for completion scripts and the documentation."""
+    return _parser(None)
 
 
 def _parser(named: str | None) -> argparse.ArgumentParser:
@@ -97,15 +144,14 @@ def _parser(named: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pulseboard {pulseboard.__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
-    # Importing all of them takes longer than most of them take to run.
-    for name in [named] if named in _names() else _names():
-        module = _command(name)
-        command = subparsers.add_parser(
+    for name in [named] if named in module_names() else module_names():
+        module = command(name)
+        added = subparsers.add_parser(
             name,
             help=(module.__doc__ or "").splitlines()[0].rstrip("."),
             description=module.__doc__,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        module.configure(command)
-        command.set_defaults(execute=module.run)
+        module.configure(added)
+        added.set_defaults(execute=module.run)
     return parser

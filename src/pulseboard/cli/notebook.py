@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from pulseboard.cli.commands import serve as command
+from pulseboard.cli.commands.view import serve as command
 from pulseboard.serve.background import BackgroundServer, serve
 
 # Notebook pages served from this machine may embed the dashboard in a frame.

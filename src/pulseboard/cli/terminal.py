@@ -30,12 +30,30 @@ _VISIBLE = {
     0x7F: 0x2421,
     **dict.fromkeys((*range(0x80, 0xA0), *_DIRECTION_MARKS), _REPLACEMENT),
 }
+_VISIBLE_IN_LINE = {code: shown for code, shown in _VISIBLE.items() if code != ord("\t")}
 _VISIBLE_LINES = {code: shown for code, shown in _VISIBLE.items() if code != ord("\n")}
 
 
 def printable(name: str) -> str:
     """A name or tag on one line, without characters that a terminal acts on."""
     return name.translate(_VISIBLE)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines for scripts as they come: never wrapped, without color, one line each."""
+    for line in lines:
+        print(line.translate(_VISIBLE_IN_LINE), flush=True)
+
+
+def print_rows(rows: Iterable[Iterable[str | float | None]]) -> None:
+    """Print rows for scripts: cells separated by tabs, numbers with four significant digits, `-` for None."""
+    print_lines("\t".join(map(_cell, row)) for row in rows)
+
+
+def _cell(value: str | float | None) -> str:
+    if isinstance(value, str):
+        return value.translate(_VISIBLE)
+    return "-" if value is None else str(value) if isinstance(value, int) else f"{value:.4g}"
 
 
 def print_error(message: str) -> None:

@@ -2,11 +2,11 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-cdef extern from "<pthread.h>" nogil:
-    ctypedef struct pthread_mutex_t:
+cdef extern from "threads.h" nogil:
+    ctypedef struct pb_mutex:
         pass
-    int pthread_mutex_lock(pthread_mutex_t *)
-    int pthread_mutex_unlock(pthread_mutex_t *)
+    void pb_mutex_lock(pb_mutex *)
+    void pb_mutex_unlock(pb_mutex *)
 
 cdef extern from "events.h" nogil:
     ctypedef struct pb_memory:
@@ -47,8 +47,8 @@ cdef extern from "events.h" nogil:
         double wall
         uint64_t offset
     ctypedef struct pb_log:
-        pthread_mutex_t lock
-        pthread_mutex_t loading
+        pb_mutex lock
+        pb_mutex loading
         const char *within
         pb_tag *tags
         uint32_t tag_n

@@ -29,18 +29,18 @@ cdef class EventLog:
     cdef void acquire(self) noexcept:
         # A loading thread holds the lock for one piece of the file. Wait without the GIL.
         with nogil:
-            pthread_mutex_lock(&self.log.lock)
+            pb_mutex_lock(&self.log.lock)
 
     cdef void release(self) noexcept:
-        pthread_mutex_unlock(&self.log.lock)
+        pb_mutex_unlock(&self.log.lock)
 
     def restrict(self, bytes directories) -> None:
         """Load files only if they are in these directories: real paths, each followed by a zero. None: anywhere."""
         with nogil:
-            pthread_mutex_lock(&self.log.loading)
+            pb_mutex_lock(&self.log.loading)
         self.within = directories  # keeps the bytes; Python adds the last zero
         self.log.within = NULL if directories is None else PyBytes_AS_STRING(self.within)
-        pthread_mutex_unlock(&self.log.loading)
+        pb_mutex_unlock(&self.log.loading)
 
     def load(self, bytes path not None) -> None:
         """Read what is new in the file at `path`; start over if the file was replaced or truncated."""
@@ -54,8 +54,8 @@ cdef class EventLog:
     def wait_until_loaded(self) -> None:
         """Return when no thread is loading the file."""
         with nogil:
-            pthread_mutex_lock(&self.log.loading)
-            pthread_mutex_unlock(&self.log.loading)
+            pb_mutex_lock(&self.log.loading)
+            pb_mutex_unlock(&self.log.loading)
 
     def feed(self, const uint8_t[::1] data not None) -> int:
         """Read whole records from bytes that start at `offset` in the file. Returns the number of bytes consumed."""
@@ -64,9 +64,9 @@ cdef class EventLog:
         if not n:
             return 0
         with nogil:
-            pthread_mutex_lock(&self.log.lock)
+            pb_mutex_lock(&self.log.lock)
             consumed = pb_feed(self.log, &data[0], n, &want)
-            pthread_mutex_unlock(&self.log.lock)
+            pb_mutex_unlock(&self.log.lock)
         return consumed
 
     def trim(self) -> None:
@@ -78,11 +78,11 @@ cdef class EventLog:
     def reset(self, double version=0, int64_t most_recent_step=-1) -> None:
         """Forget everything, and start from the version and step that the run's earlier files ended with."""
         with nogil:
-            pthread_mutex_lock(&self.log.loading)
+            pb_mutex_lock(&self.log.loading)
         self.acquire()
         pb_log_reset(self.log, version, most_recent_step)
         self.release()
-        pthread_mutex_unlock(&self.log.loading)
+        pb_mutex_unlock(&self.log.loading)
 
     # ---- the index: index.h describes it
 
@@ -112,11 +112,11 @@ cdef class EventLog:
         cdef uint32_t i
         cdef int done = 1
         with nogil:
-            pthread_mutex_lock(&self.log.lock)
+            pb_mutex_lock(&self.log.lock)
             for i in range(self.log.tag_n):
                 done = (done and pb_fetch_points(self.log, &self.log.tags[i].points)
                         and pb_fetch_spans(self.log, &self.log.tags[i].spans))
-            pthread_mutex_unlock(&self.log.lock)
+            pb_mutex_unlock(&self.log.lock)
         return done != 0
 
     cdef int has_points(self, uint32_t tag) noexcept:

@@ -13,7 +13,7 @@ cdef extern from "memory.h" nogil:
         pass
     pb_memory *pb_memory_of(void *, void *, void *)
 
-cdef extern from "read_at.h" nogil:
+cdef extern from "files.h" nogil:
     ssize_t pb_read_at(int fd, void *, size_t n, size_t at)
 
 cdef extern from "histograms.h" nogil:

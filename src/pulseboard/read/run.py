@@ -120,6 +120,11 @@ class Run(Table, ABC):
             epochs=self.series(epochs) if counted and epochs is not None else None,
         )
 
+    def _repr_html_(self) -> str:
+        from pulseboard.read.notebook import html_of_run
+
+        return html_of_run(self)
+
     # ---- values of other kinds
 
     @abstractmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from pulseboard.core.changes import Changes
@@ -22,6 +23,7 @@ from pulseboard.read.run import Run
 from pulseboard.read.snapshot import Snapshot, newest_first
 from pulseboard.read.table import table_of_runs
 from pulseboard.rundir import layout
+from pulseboard.rundir.regular_file import staying_within
 
 if TYPE_CHECKING:
     # Most log directories are local, and do not need what remote ones do.
@@ -74,6 +76,15 @@ class Runs(Mapping[str, Run], Table):
     def __repr__(self) -> str:
         where = ", ".join(directory.location for directory in self.log_directories)
         return f"Runs({where!r}, {len(self)} runs)"
+
+    def _repr_html_(self) -> str:
+        from pulseboard.read.notebook import html_of_runs
+
+        return html_of_runs(self.values(), ", ".join(directory.location for directory in self.log_directories))
+
+    def show(self, runs: dict[str, Run]) -> None:
+        """Replace the runs with those that a subclass found elsewhere."""
+        self._snapshot = Snapshot(runs)
 
     def notes(self) -> list[Note]:
         """Everything that is wrong: directories left out, files damaged."""
@@ -177,6 +188,11 @@ class Runs(Mapping[str, Run], Table):
     def traffic(self) -> dict[str, Traffic]:
         """What reading each remote directory has cost so far, by URL."""
         return {mirror.url: mirror.traffic for mirror in self.mirrors}
+
+    def contained(self) -> AbstractContextManager[None]:
+        """Files of runs that are opened in this block must be in the log directories, unless links may lead out."""
+        allowed = [directory.allowed() for directory in self.log_directories]
+        return staying_within(None if None in allowed else tuple(path for paths in allowed if paths for path in paths))
 
     def close(self) -> None:
         """End the connections to remote directories. What was read stays."""

@@ -43,8 +43,10 @@ def describe_git() -> dict[str, Any] | None:
 
 
 def _git(*args: str) -> str | None:
+    # Without locks: ended by the timeout, git would leave a lock behind that stops every later command of the user.
+    command = ["git", "--no-optional-locks", *args]
     try:
-        done = subprocess.run(["git", *args], capture_output=True, text=True, timeout=_GIT_TIMEOUT_SECS, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_TIMEOUT_SECS, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

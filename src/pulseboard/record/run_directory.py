@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import errno
 import fcntl
 import os
 import re
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +21,8 @@ from pulseboard.rundir.run_file import RunFile, find_run_file
 
 _ID = re.compile(r"(\d{4}-\d{2}-\d{2})_(\d{3,})(?:-.*)?")
 _MAX_NAME_CHARS = 120
+# Choosing a name takes milliseconds.
+_LOCK_SECS, _LOCK_RETRY_SECS = 10.0, 0.01
 
 
 class NoRunToResume(PulseboardError):
@@ -111,13 +115,36 @@ def _has_run(directory: Path) -> bool:
 
 @contextlib.contextmanager
 def _lock(log_directory: Path) -> Iterator[None]:
-    """Keep other processes from choosing a name at the same time, on file systems that support locks."""
+    """Keep other processes from choosing a name at the same time, on file systems that support locks.
+
+    A process that was stopped, or a file server, may hold the lock forever. Names are then chosen without it: making a
+    numbered directory fails if another process has made it.
+    """
     directory = log_directory / layout.COORDINATION_DIRECTORY
     directory.mkdir(exist_ok=True)
-    with open(directory / "lock", "a", encoding="utf-8") as file:
-        with contextlib.suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX)
+    # O_NONBLOCK: there may be a pipe in place of the file.
+    fd = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
+    try:
+        if not _locked(fd):
+            warn(f"Another process has held a lock for {_LOCK_SECS:g} s; going on without it. {directory / 'lock'}")
         yield
+    finally:
+        os.close(fd)
+
+
+def _locked(fd: int) -> bool:
+    """Wait for the lock. Returns False if it was not free in time."""
+    end = time.monotonic() + _LOCK_SECS
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EINTR):
+                return True  # a file system without locks
+        if time.monotonic() > end:
+            return False
+        time.sleep(_LOCK_RETRY_SECS)
 
 
 # ---- resuming

@@ -6,8 +6,11 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from typing import BinaryIO
+
+_within: ContextVar[tuple[str, ...] | None] = ContextVar("_within", default=None)
 
 
 class NotARegularFile(OSError):
@@ -24,14 +27,26 @@ class OutsideDirectory(OSError):
         super().__init__(errno.EXDEV, "a link leads out of the log directories", path)
 
 
+@contextlib.contextmanager
+def staying_within(directories: tuple[str, ...] | None) -> Iterator[None]:
+    """Whatever `open_regular` opens in this block must be at or below one of these real paths. None: anywhere."""
+    before = _within.set(directories)
+    try:
+        yield
+    finally:
+        _within.reset(before)
+
+
 def open_regular(
     path: str, *, within: Sequence[str] | None = None, follow_symlinks: bool = True, buffered: bool = True
 ) -> BinaryIO:
     """The file at `path`, open for reading. Raises OSError, also if it is not a regular file.
 
     `within` are real paths of directories: what was opened must be at or below one of them. That is checked on the open
-    file, so it does not matter when a part of the path was replaced by a link.
+    file, so it does not matter when a part of the path was replaced by a link. Without it, those of `staying_within`
+    count.
     """
+    within = _within.get() if within is None else within
     # O_NONBLOCK: opening a pipe must not wait for a writer.
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_symlinks else os.O_NOFOLLOW)
     fd = os.open(path, flags)
@@ -45,6 +60,12 @@ def open_regular(
     except BaseException:
         os.close(fd)
         raise
+
+
+def real_path(path: str) -> str:
+    """The path without links of the file that `open_regular` opens at `path`, for libraries that open it themselves."""
+    with open_regular(path, buffered=False) as stream:
+        return _path_of(stream.fileno(), path, os.fstat(stream.fileno()))
 
 
 def is_within(real_path: str, tops: Sequence[str]) -> bool:

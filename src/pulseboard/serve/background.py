@@ -67,12 +67,15 @@ def serve(*paths: str | os.PathLike[str], block: bool = False, **options: Any) -
 
     block  return only when the server has stopped
     """
+    from pulseboard.database.url import database_among
     from pulseboard.read.discovery.log_directory import log_directories_from
 
     if not paths:
         raise LogNotFound("(none)", why="no path was given")
     settings = ServerSettings(**options)
-    listening = Server(log_directories_from(paths, links_out=settings.follow_links), settings)
+    database = database_among(paths)
+    directories = [] if database else log_directories_from(paths, links_out=settings.follow_links)
+    listening = Server(directories, settings, database=database)
     try:
         if missing := listening.dashboard.runs.connect():
             raise LogNotFound(missing[0], why="nothing is there")

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from pulseboard.core.locations import is_url
+from pulseboard.core.user_data import data_directory
 from pulseboard.serve.http import schema
-from pulseboard.serve.user_data import data_directory
-from pulseboard.serve.user_file import LOCK_SECS, UserFile
+from pulseboard.serve.user_file import LOCK_SECS, Entries, UserFile
 
 Marks = dict[str, Any]
 
@@ -47,9 +47,12 @@ MARKS = {
 class MarksFile:
     """The marks of every run that has any. Thread-safe, and reading never waits for writing."""
 
-    def __init__(self, path: Path | None = None, *, lock_secs: float = LOCK_SECS) -> None:
+    def __init__(
+        self, path: Path | None = None, *, lock_secs: float = LOCK_SECS, entries: Entries | None = None
+    ) -> None:
+        """`entries` keeps the marks instead of a file."""
         self.path = path or data_directory() / "marks.json"
-        self._file = UserFile(self.path, holds="marks", understood=_understood, lock_secs=lock_secs)
+        self._file = entries or UserFile(self.path, holds="marks", understood=_understood, lock_secs=lock_secs)
 
     def all(self) -> Mapping[str, Marks]:
         """Marks by `key_of` the run."""

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from pulseboard.core.locations import is_url
+from pulseboard.core.user_data import data_directory
 from pulseboard.serve.http import schema
-from pulseboard.serve.user_data import data_directory
-from pulseboard.serve.user_file import UserFile
+from pulseboard.serve.user_file import Entries, UserFile
 
 MAX_VIEWS = 1000
 HASH = schema.string("what follows # in the page's address", max_length=100_000)
@@ -32,8 +32,9 @@ SAVED_VIEW = schema.named_record(
 class SavedViews:
     """The views of some log directories. Thread-safe."""
 
-    def __init__(self, directories: Sequence[str], path: Path | None = None) -> None:
-        self._file = UserFile(path or data_directory() / "views.json", holds="views")
+    def __init__(self, directories: Sequence[str], path: Path | None = None, *, entries: Entries | None = None) -> None:
+        """`entries` keeps the views instead of a file."""
+        self._file = entries or UserFile(path or data_directory() / "views.json", holds="views")
         self._key = "\n".join(sorted(one if is_url(one) else os.path.realpath(one) for one in directories))
 
     def all(self) -> list[dict[str, Any]]:

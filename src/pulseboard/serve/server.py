@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from pulseboard.core.errors import PulseboardError
 from pulseboard.serve.http.sockets import listen, over_ssh
 from pulseboard.serve.settings import ServerSettings
 
@@ -29,16 +30,25 @@ _log = logging.getLogger("pulseboard.serve")
 
 
 class Server:
-    """A server over some log directories. Listens as soon as it is created; `run` handles requests."""
+    """A server over some log directories, or a database. Listens as soon as it is created; `run` handles requests."""
 
-    def __init__(self, log_directories: Sequence[LogDirectory], settings: ServerSettings) -> None:
+    def __init__(
+        self, log_directories: Sequence[LogDirectory], settings: ServerSettings, *, database: str | None = None
+    ) -> None:
         from pulseboard.serve.live.dashboard import Dashboard
 
         self.settings = settings
         self.sockets: list[socket.socket] = listen(settings)
         self.port: int = self.sockets[0].getsockname()[1]
         self.guard = settings.guard(port=self.port)
-        self.dashboard: Dashboard = Dashboard(log_directories, title=settings.title, every_secs=settings.reload_secs)
+        try:
+            self.dashboard: Dashboard = Dashboard(
+                log_directories, title=settings.title, every_secs=settings.reload_secs, database=database
+            )
+        except PulseboardError:  # a database that cannot be used
+            for listener in self.sockets:
+                listener.close()
+            raise
         self.ready = threading.Event()  # set when it answers requests, and when it failed to start
         self.error: BaseException | None = None  # why it failed
         self._uvicorn: UvicornServer | None = None

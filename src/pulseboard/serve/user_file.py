@@ -13,11 +13,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from pulseboard.serve.http.errors import CannotStore, Conflict, ServerBusy
 
-Entries = dict[str, dict[str, Any]]
+EntriesByKey = dict[str, dict[str, Any]]
 
 SCHEMA = 1
 """The version of the file's layout. A file with a greater number is read as far as possible, and never written."""
@@ -25,6 +25,16 @@ SCHEMA = 1
 # A server holds the lock for milliseconds. One that was stopped while it held it must not stop the others.
 LOCK_SECS = 5.0
 _LOCK_RETRY_SECS = 0.02
+
+
+class Entries(Protocol):
+    """Entries by key that several servers may change: in a file, or in a database."""
+
+    def all(self) -> Mapping[str, dict[str, Any]]:
+        """Every entry."""
+
+    def change(self, update: Callable[[EntriesByKey], None]) -> None:
+        """Let `update` change the entries, and save them."""
 
 
 class NotSaved(CannotStore):
@@ -53,7 +63,7 @@ class UserFile:
         self._lock = threading.Lock()  # of what follows; held for the time of one read at most
         self._writing = threading.Lock()
         self._version: tuple[int, int, int] | None = None
-        self._entries: Entries = {}
+        self._entries: EntriesByKey = {}
         self._schema = SCHEMA
 
     def all(self) -> Mapping[str, dict[str, Any]]:
@@ -62,7 +72,7 @@ class UserFile:
         with self._lock:
             return self._read()
 
-    def change(self, update: Callable[[Entries], None]) -> None:
+    def change(self, update: Callable[[EntriesByKey], None]) -> None:
         """Let `update` change the entries, and save them. Raises an HttpError if it cannot."""
         with self._writing, self._locked_file():
             entries = dict(self.all())
@@ -74,7 +84,7 @@ class UserFile:
             update(entries)
             self._write(entries)
 
-    def _read(self) -> Entries:
+    def _read(self) -> EntriesByKey:
         try:
             stat = os.stat(self.path)
         except OSError:
@@ -85,7 +95,7 @@ class UserFile:
             self._version = version
         return self._entries
 
-    def _load(self) -> tuple[int, Entries]:
+    def _load(self) -> tuple[int, EntriesByKey]:
         """The file's schema and its entries. A damaged file is renamed, never overwritten; a newer one stays."""
         try:
             data = json.loads(self.path.read_text(encoding="utf-8"))
@@ -101,11 +111,11 @@ class UserFile:
             _set_aside(self.path)
             return SCHEMA, {}
 
-    def _known_part(self, entries: Any) -> Entries:
+    def _known_part(self, entries: Any) -> EntriesByKey:
         found = entries.items() if isinstance(entries, dict) else ()
         return {str(key): self._understood(entry) for key, entry in found if isinstance(entry, dict)}
 
-    def _write(self, entries: Entries) -> None:
+    def _write(self, entries: EntriesByKey) -> None:
         import tempfile
 
         part = None

@@ -109,6 +109,30 @@ def test_a_cadence_recovers_when_steps_take_longer():
     assert schedule.every("expensive") == 10
 
 
+def test_the_time_of_hooks_counts_and_leaves_a_quarter_to_measurements():
+    for hook_secs, room_secs in ((0.004, 0.006), (0.5, 0.0025)):
+        clock = ScriptedClock()
+        schedule = Schedule(budget=0.01, clock=clock)
+        schedule.add("norm", every=1)
+        measured = 0
+
+        def hook(step, schedule=schedule, clock=clock, hook_secs=hook_secs):
+            nonlocal measured
+            clock.now += hook_secs
+            if schedule.due("norm", step):
+                with schedule.running("norm", step):
+                    clock.now += 0.06
+                measured += 1
+            schedule.step_ended()
+
+        timed = schedule.timed(hook)
+        for step in range(1000):
+            clock.now += 1.0
+            timed(step)
+        assert schedule.every("norm") == pytest.approx(0.06 / room_secs, abs=1)
+        assert schedule.overhead() == pytest.approx((1000 * hook_secs + measured * 0.06) / clock.now, rel=0.01)
+
+
 def test_the_measured_cost_is_reported():
     clock = ScriptedClock()
     schedule = Schedule(budget=None, clock=clock)
@@ -143,3 +167,23 @@ def test_an_overhead_may_be_a_percentage_or_a_share(text, share):
 def test_an_invalid_overhead_is_refused(text):
     with pytest.raises(ValueError, match="overhead must be a share"):
         parse_overhead(text)
+
+
+def test_a_step_is_idle_exactly_if_nothing_is_due():
+    clock = ScriptedClock()
+    schedule = Schedule(budget=0.01, early_steps=20, clock=clock)
+    costs = {"cheap": 0.001, "expensive": 0.5, "never": 0.0}
+    schedule.add("cheap", every=3)
+    schedule.add("expensive", every=10, early_every=2)
+    schedule.add("never", every=0)
+    idle = []
+    for step in [*range(200), *range(150, 300)]:  # the loop goes back once
+        due = [id for id in costs if schedule.due(id, step)]
+        assert schedule.idle(step) == (not due)
+        idle.append(not due)
+        for id in due:
+            with schedule.running(id, step):
+                clock.now += costs[id]
+        clock.now += 1.0
+        schedule.step_ended()
+    assert 0.5 < sum(idle) / len(idle) < 0.9

@@ -1,11 +1,10 @@
 """watch on several ranks: DDP and FSDP."""
 
 import functools
-import subprocess
-import sys
 
 import pytest
 from instruments.watch.watched_training import values
+from ranks import run_ranks
 
 import pulseboard as pb
 
@@ -74,9 +73,7 @@ def trained(tmp_path_factory):
         directory = tmp_path_factory.mktemp("ranks")
         script = directory / "train.py"
         script.write_text(RANKED)
-        launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
-        command = [*launch, str(script), str(directory / "runs"), *MODES[processes]]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        done = run_ranks(script, directory / "runs", *MODES[processes], processes=processes)
         assert done.returncode == 0, done.stderr[-3000:]
         return directory / "runs"
 
@@ -154,9 +151,7 @@ def partly_watched(tmp_path_factory):
         directory = tmp_path_factory.mktemp("partly")
         script = directory / "train.py"
         script.write_text(RANK_ZERO_ONLY)
-        launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
-        command = [*launch, str(script), str(directory / "runs"), "r", ranks]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = run_ranks(script, directory / "runs", "r", ranks, processes=2)
         assert done.returncode == 0, done.stderr[-3000:]
         assert done.stdout.count("trained") == 2
         return pb.read(directory / "runs")["r"], done.stderr

@@ -1,4 +1,4 @@
-/* A main for gcc: keeps inputs that reach new branches, and mutates them until the time is up. */
+/* A main for gcc: keeps inputs that reach new branches, and mutates them until the time is up or enough were made. */
 #ifndef FUZZ_DRIVER_H
 #define FUZZ_DRIVER_H
 
@@ -13,7 +13,7 @@
 #include "require.h"
 #include "seeds.h"
 
-enum { MAX_INPUT = 1 << 18, LARGE = 1 << 14, MAX_INPUTS = 8192, MAX_SECS = 60 };
+enum { MAX_INPUT = 1 << 18, LARGE = 1 << 14, MAX_INPUTS = 8192, MAX_SECS = 60, MAX_CPU_SECS = 2 };
 
 static buffer pool[MAX_INPUTS];
 static size_t pool_n;
@@ -71,20 +71,28 @@ extern void __sanitizer_set_death_callback(void (*)(void)) __attribute__((weak))
 void __ubsan_on_report(void);
 void __ubsan_on_report(void) { save_input(); }
 
-static double now_secs(void) {
+static double secs_of(clockid_t clock) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+
+static double now_secs(void) { return secs_of(CLOCK_MONOTONIC); }
+
+static double slowest; /* seconds of processor time for one input */
 
 static void run_input(void) {
     runs++;
     previous_branch = 0;
     alarm(MAX_SECS);
     size_t before = heap();
+    double cpu = secs_of(CLOCK_PROCESS_CPUTIME_ID);
     LLVMFuzzerTestOneInput(input.p, input.n);
     REQUIRE(heap() == before, "%zu bytes of heap are not freed", heap() - before);
     alarm(0);
+    cpu = secs_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    REQUIRE(cpu < MAX_CPU_SECS, "one input takes %.1f s of processor time", cpu);
+    if (cpu > slowest) slowest = cpu;
 }
 
 static void keep_input(void) {
@@ -123,20 +131,22 @@ static void run_seeds(void) {
 }
 
 int main(int argc, char **argv) {
-    double seconds = 60, slowest = 0;
+    double seconds = 60;
+    uint64_t cases = UINT64_MAX;
     const char *single_case = NULL;
     int first_file = argc;
     setvbuf(stdout, NULL, _IOLBF, 4096);
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (value && !strcmp(argv[i], "--seconds")) seconds = atof(value), i++;
+        else if (value && !strcmp(argv[i], "--cases")) cases = strtoull(value, NULL, 10), i++;
         else if (value && !strcmp(argv[i], "--seed")) seed = strtoull(value, NULL, 10), i++;
         else if (value && !strcmp(argv[i], "--case")) single_case = value, i++;
         else if (argv[i][0] != '-') {
             first_file = i;
             break;
         } else {
-            fprintf(stderr, "usage: fuzz [--seconds N] [--seed S] [--case FILE] [CORPUS FILES...]\n");
+            fprintf(stderr, "usage: fuzz [--seconds N] [--cases N] [--seed S] [--case FILE] [CORPUS FILES...]\n");
             return 2;
         }
     }
@@ -161,18 +171,17 @@ int main(int argc, char **argv) {
     }
     uint64_t seeds = runs;
     stream r = {seed};
-    for (double at = now_secs(), next; at - start < seconds; at = next) {
+    while (now_secs() - start < seconds && runs < cases) {
         const buffer *base = draw_from_pool(&r), *other = draw_from_pool(&r);
         mutate_file(&r, &input, base, other);
         if (input.n > MAX_INPUT) input.n = MAX_INPUT;
         run_input();
         if (took_a_new_path()) keep_input();
-        next = now_secs();
-        if (next - at > slowest) slowest = next - at;
     }
     double spent = now_secs() - start;
-    printf("fuzz: %llu inputs in %.1f s, %.0f per second; %llu seeds, %zu inputs kept, slowest %.3f s; no findings\n",
-           (unsigned long long)runs, spent, (double)runs / spent, (unsigned long long)seeds, pool_n, slowest);
+    printf(
+        "fuzz: %llu inputs in %.1f s, %.0f per second; %llu seeds, %zu inputs kept, slowest %.3f s of CPU; no findings\n",
+        (unsigned long long)runs, spent, (double)runs / spent, (unsigned long long)seeds, pool_n, slowest);
     for (size_t i = 0; i < pool_n; i++) free(pool[i].p);
     free(input.p);
     return 0;

@@ -1,6 +1,6 @@
 /* The kernel against hostile bytes: a libFuzzer target, and a main of its own for gcc.
  *
- *   fuzz --seconds N --seed S [--case FILE] [CORPUS FILES...]
+ *   fuzz --seconds N --cases N --seed S [--case FILE] [CORPUS FILES...]
  *
  * Every input is read in several ways that must agree, and the result must be consistent.
  * fuzz.py builds and runs this. For libFuzzer: clang -DLIBFUZZER -fsanitize=fuzzer,address fuzz.c and

@@ -136,6 +136,37 @@ def test_correct_answers_of_all_are_a_share(tmp_path):
     assert run.series("test/Accuracy").values.tolist() == pytest.approx([0.1125, 0.2125, 0.3125])
 
 
+def quickstart(heading):
+    """What PyTorch's quickstart prints."""
+    return "".join(
+        f"Epoch {i}\n-------------------------------\n"
+        f"loss: {9 - i}.303494  [   64/60000]\nloss: {9 - i}.1  [ 6464/60000]\n"
+        f"{heading} \n Accuracy: {i}4.4%, Avg loss: {9 - i}.079 \n\n"
+        for i in range(1, 4)
+    )
+
+
+@pytest.mark.parametrize("heading", ["Test Error:", "Validation Error:"])
+def test_a_heading_without_numbers_names_the_split_of_the_line_below(tmp_path, heading):
+    split = heading.split()[0].lower()
+    found = _read(tmp_path, quickstart(heading))
+    assert [value for _, value in found[f"{split}/Accuracy"]] == [14.4, 24.4, 34.4]
+    assert [value for _, value in found[f"{split}/Avg_loss"]] == [8.079, 7.079, 6.079]
+    assert "loss" in found
+
+
+@pytest.mark.parametrize("heading", ["Train Error:", "Testing the network", "Test 1:"])
+def test_another_line_above_names_no_split(tmp_path, heading):
+    found = _read(tmp_path, quickstart(heading))
+    assert [value for _, value in found["Accuracy"]] == [14.4, 24.4, 34.4]
+
+
+def test_a_heading_names_no_split_of_lines_that_are_not_indented(tmp_path):
+    """The lines of the training may have the same shape."""
+    steps = "".join(f"step: {i} loss: {9 - i}.5\n" for i in range(1, 9))
+    assert set(_read(tmp_path, f"Test run:\n{steps}")) == {"loss"}
+
+
 def test_a_table_below_one_line_of_names(tmp_path):
     rows = "".join(f"{i:<9} {9 - i}.500000    {9 - i}.700000    0.{i}10000  01:0{i}     \n" for i in range(3))
     (tmp_path / "fit.txt").write_text("epoch     train_loss  valid_loss  accuracy  time    \n" + rows)

@@ -71,29 +71,42 @@ def test_the_caller_may_change_the_array_at_once(run):
     assert (histogram.min, histogram.max) == (1.0, 1.0)
 
 
-def test_the_worker_counts_histograms(run, monkeypatch):
+@pytest.mark.parametrize("large", [False, True])
+def test_large_inputs_are_left_to_the_worker(run, monkeypatch, large):
     from pulseboard.record.media import media_calls
 
-    caller, counted_by = threading.get_ident(), []
-    real = media_calls.histogram_of
-    monkeypatch.setattr(media_calls, "histogram_of", lambda v: (counted_by.append(threading.get_ident()), real(v))[1])
-    run.histogram("w", np.ones(10), step=0)
+    by_caller = []
+
+    def noted(function):
+        return lambda *args, **named: (by_caller.append(threading.get_ident() == caller), function(*args, **named))[1]
+
+    caller = threading.get_ident()
+    monkeypatch.setattr(media_calls, "histogram_of", noted(media_calls.histogram_of))
+    monkeypatch.setattr(media_calls, "encode_image", noted(media_calls.encode_image))
+    run.histogram("w", np.ones(media_calls.MAX_NUMBERS_IN_CALL + large), step=0)
+    run.image("i", np.zeros((256 + large, 256), np.uint8), step=0)
     run.flush()
-    assert counted_by
-    assert caller not in counted_by
+    assert by_caller == [not large, not large]
 
 
-def test_memory_for_waiting_copies_is_limited(run, monkeypatch):
+def test_what_may_wait_for_the_worker_is_limited(run, monkeypatch):
     from pulseboard.record.media import media_calls
 
-    monkeypatch.setattr(media_calls, "MAX_WAITING_BYTES", 10_000)
+    monkeypatch.setattr(media_calls, "MAX_NUMBERS_IN_CALL", 10)
+    monkeypatch.setattr(media_calls, "MAX_WAITING_RECORDS", 5)
     hold = threading.Event()
     run.in_background(lambda: hold.wait(10))
-    for step in range(20):
+    for step in range(10):
+        run.histogram("w", np.full(100, float(step)), step=step)
+    written = pb.read(run.directory.parent)[run.id].histograms("w")
+    assert [h.step for h in written] == [5, 6, 7, 8, 9]  # by the call itself; the others wait
+    monkeypatch.setattr(media_calls, "MAX_WAITING_RECORDS", 100)
+    monkeypatch.setattr(media_calls, "MAX_WAITING_BYTES", 10_000)
+    for step in range(10, 30):
         run.histogram("w", np.full(100, float(step)), step=step)
     assert run._waiting_bytes <= 10_000
     hold.set()
-    assert sorted(h.step for h in finished(run).histograms("w")) == list(range(20))
+    assert sorted(h.step for h in finished(run).histograms("w")) == list(range(30))
 
 
 def test_text_is_kept_unchanged(run):

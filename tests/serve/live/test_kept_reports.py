@@ -42,3 +42,4 @@ def test_thousands_of_reports_take_a_fraction_of_their_size():
         return size
 
     assert held(1000, max_ready=20) < held(1000, max_ready=1000) / 4
+    assert held(1000) < held(1000, max_ready=1000) / 2  # by default too

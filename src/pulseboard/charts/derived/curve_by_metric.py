@@ -22,12 +22,12 @@ class CurveByMetric(Curve):
 
     def update_from(self, curve: Curve, metric: Curve) -> None:
         """Take the points of a curve, and x from another one. The caller holds this curve's lock, but not theirs."""
+        if (curve.version, metric.version) == self._versions:
+            return
         with metric.lock:
             x_version, live, orphaned = metric.version, *map(_by_step, (metric.live, metric.orphaned))
         with curve.lock:
             version, lines = curve.version, [line.columns() for line in (curve.live, curve.orphaned)]
-        if (version, x_version) == self._versions:
-            return
         self._versions = (version, x_version)
         self.version += 1
         self.live, self.orphaned = Line(), Line()

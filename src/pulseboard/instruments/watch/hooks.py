@@ -33,12 +33,17 @@ class Hook:
                 on_error(error)
                 return None
 
-        self._is_compiling: Callable[[], bool] = _never if breaks_graph else torch.compiler.is_compiling
+        self._is_compiling: Callable[[], bool] = torch.compiler.is_compiling
+        self._breaks_graph = breaks_graph
         # Where a compiled model returns to Python, dynamo would compile this too.
-        self._call = torch.compiler.disable(never_raise)
+        self._uncompiled = torch.compiler.disable(never_raise)
+        self._call = never_raise
+        self._dynamo = _dynamo_callback(torch)
 
     def __call__(self, *args: Any) -> Any:
-        return None if self._is_compiling() else self._call(*args)
+        if self._is_compiling():
+            return self._uncompiled(*args) if self._breaks_graph else None
+        return self._call(*args) if self._dynamo() is None else self._uncompiled(*args)
 
     def __deepcopy__(self, memo: Any) -> Any:
         return _NO_HOOK
@@ -47,8 +52,14 @@ class Hook:
         return getattr, (contextlib.nullcontext(), "__exit__")
 
 
-def _never() -> bool:
-    return False
+def _dynamo_callback(torch: Any) -> Callable[[], Any]:
+    """Returns None while dynamo is off in this thread, so that a hook costs less. Where torch lacks it: never None."""
+    try:
+        callback: Callable[[], Any] = torch._C._dynamo.eval_frame.get_eval_frame_callback
+        callback()
+    except Exception:
+        return bool
+    return callback
 
 
 class CompiledCall:

@@ -14,8 +14,9 @@ from pulseboard.core.metric import Metric
 if TYPE_CHECKING:
     from pulseboard.instruments.watch.training import Training
 
-# `add_hook(module.register_forward_hook, hook)`. The hook never raises, and is removed when watching ends.
-AddHook = Callable[[Callable[..., Any], Callable[..., None]], None]
+# `add_hook(module.register_forward_hook, hook)`. The hook never raises, and is removed when watching ends, or when the
+# function that is returned is called.
+AddHook = Callable[[Callable[..., Any], Callable[..., None]], Callable[[], None]]
 
 
 class Measurement:

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from pulseboard.record.messages import warn_once
 
@@ -14,6 +15,10 @@ from pulseboard.record.messages import warn_once
 _AVERAGED_RUNS = 20
 # The first runs load code and fill caches; their cost is not typical.
 _WARM_UP_RUNS = 2
+# Cadences are computed again when a cost changes by this share, and otherwise now and then: it takes longer than all
+# else that a step without measurements does.
+_CHANGED_FRAC = 0.1
+_STRETCH_EVERY = 10
 
 
 @dataclass(slots=True)
@@ -31,8 +36,9 @@ class _Entry:
 class Schedule:
     """Decides by step number, measures what each measurement costs, and stretches cadences to fit the budget.
 
-    `budget` is a share of the time between steps: 0.01 is one percent. None never stretches: ranks that take part in
-    collective measurements need this, because all of them must measure at the same steps. During the first
+    `budget` is a share of the time between steps: 0.01 is one percent. The time that hooks take besides measuring
+    counts too, but a quarter of the budget is always left to measurements. None never stretches: ranks that take part
+    in collective measurements need this, because all of them must measure at the same steps. During the first
     `early_steps`, measurements with an early cadence use it, as far as the budget allows.
     """
 
@@ -46,8 +52,12 @@ class Schedule:
         self._step_secs = 0.0
         self._timed_steps = 0  # all steps but the first
         self._steps_done = 0
+        self._costs_changed = True
+        self._idle: range | None = None  # steps at which nothing is due; None if that must be computed
         self._last_step_at: float | None = None
-        self._spent_since_step_secs = 0.0
+        self._measured_secs = self._measured_before_step_secs = 0.0  # since the start, and until the last step ended
+        self._hooks_since_step_secs = 0.0  # besides measuring
+        self._hooks_secs = 0.0  # the average per step
         self._spent_secs = 0.0  # since the last call of `overhead`
         self._passed_secs = 0.0
 
@@ -55,6 +65,7 @@ class Schedule:
         """Add a measurement with its cadence in steps, and that of the first steps; 0: never."""
         entry = self._entries[id] = _Entry(every, every, early_every)
         entry.stretched = self._cadence(entry)
+        self._costs_changed, self._idle = True, None
 
     def __contains__(self, id: str) -> bool:
         return id in self._entries
@@ -69,6 +80,21 @@ class Schedule:
         # By distance from the last run, not by divisibility: a stretched cadence must not skip two in a row.
         return entry.last_step is None or step < entry.last_step or step - entry.last_step >= entry.stretched
 
+    def idle(self, step: int) -> bool:
+        """Whether nothing is due at this step. Most steps are idle, and this is quicker than a `due` for each."""
+        if self.budget is None:
+            return False
+        if self._idle is None:
+            active = [entry for entry in self._entries.values() if entry.every > 0 and not entry.failed]
+            ran = [entry.last_step for entry in active if entry.last_step is not None]
+            if len(ran) == len(active):
+                self._idle = range(
+                    max(ran, default=0), min(((e.last_step or 0) + e.stretched for e in active), default=0)
+                )
+            else:
+                self._idle = range(0)
+        return step in self._idle
+
     @contextlib.contextmanager
     def running(self, id: str, step: int, *, done: bool = True) -> Iterator[None]:
         """Time a measurement. If it raises, it is never run again, and the error goes no further.
@@ -78,29 +104,44 @@ class Schedule:
         """
         entry = self._entries[id]
         if done:
-            entry.last_step = step
+            entry.last_step, self._idle = step, None
         started_at = self._clock()
         try:
             yield
         except Exception as error:
-            entry.failed = True
+            entry.failed, self._idle = True, None
             cause = f"{type(error).__name__}: {error}"
             warn_once(
                 f"instrument {id}", f"The instrument {id} stopped at step {step}: {cause}. Training goes on without it."
             )
         finally:
             spent_secs = self._clock() - started_at
-            self._spent_since_step_secs += spent_secs
+            self._measured_secs += spent_secs
             entry.unfinished_secs += spent_secs
             if done:
                 self._add_cost(entry)
+
+    def timed(self, hook: Callable[..., Any]) -> Callable[..., Any]:
+        """The hook, its time counted: all of it that is not spent on measurements."""
+        clock = self._clock
+
+        def timed_hook(*args: Any) -> Any:
+            measured_secs, began_at = self._measured_secs, clock()
+            try:
+                return hook(*args)
+            finally:
+                self._hooks_since_step_secs += clock() - began_at - (self._measured_secs - measured_secs)
+
+        return timed_hook
 
     def _add_cost(self, entry: _Entry) -> None:
         spent_secs, entry.unfinished_secs = entry.unfinished_secs, 0.0
         entry.runs += 1
         if entry.runs > _WARM_UP_RUNS:
             weight = max(1 / _AVERAGED_RUNS, 1 / (entry.runs - _WARM_UP_RUNS))
+            before_secs = entry.cost_secs
             entry.cost_secs += weight * (spent_secs - entry.cost_secs)
+            self._costs_changed |= abs(entry.cost_secs - before_secs) > _CHANGED_FRAC * before_secs
 
     def _cadence(self, entry: _Entry) -> int:
         """The cadence without a budget."""
@@ -113,18 +154,22 @@ class Schedule:
         self._steps_done += 1
         if self._last_step_at is not None:
             passed_secs = now - self._last_step_at
-            self._spent_secs += self._spent_since_step_secs
+            spent_secs = self._measured_secs - self._measured_before_step_secs + self._hooks_since_step_secs
+            self._spent_secs += spent_secs
             self._passed_secs += passed_secs
             self._timed_steps += 1
             weight = max(1 / _AVERAGED_RUNS, 1 / self._timed_steps)
-            self._step_secs += weight * (max(0.0, passed_secs - self._spent_since_step_secs) - self._step_secs)
-            if self.budget is not None:
+            self._step_secs += weight * (max(0.0, passed_secs - spent_secs) - self._step_secs)
+            self._hooks_secs += weight * (self._hooks_since_step_secs - self._hooks_secs)
+            early = self._steps_done <= self.early_steps + 1
+            if self.budget is not None and (self._costs_changed or early or self._steps_done % _STRETCH_EVERY == 0):
                 self._stretch()
-        self._spent_since_step_secs = 0.0
+        self._measured_before_step_secs = self._measured_secs
+        self._hooks_since_step_secs = 0.0
         self._last_step_at = now
 
     def overhead(self) -> float:
-        """The measured share of time that all measurements took since the last call."""
+        """The measured share of time that all measurements and hooks took since the last call."""
         share = self._spent_secs / self._passed_secs if self._passed_secs else 0.0
         self._spent_secs = self._passed_secs = 0.0
         return share
@@ -136,7 +181,9 @@ class Schedule:
     def _stretch(self) -> None:
         """Lengthen the cadences of the most expensive measurements until the cost per step fits the budget."""
         assert self.budget is not None
-        room_secs = self.budget * self._step_secs
+        self._costs_changed, self._idle = False, None
+        budget_secs = self.budget * self._step_secs
+        room_secs = max(budget_secs - self._hooks_secs, budget_secs / 4)
         active = [entry for entry in self._entries.values() if entry.every > 0 and not entry.failed]
         cadences = {id(entry): self._cadence(entry) for entry in active}
         active.sort(key=lambda entry: entry.cost_secs / cadences[id(entry)])

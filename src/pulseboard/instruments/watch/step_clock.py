@@ -47,11 +47,13 @@ class StepClock:
             self._backward_secs += now - self._forward_ended_at
         self._first_pass = False
         self._forward_began_at = now
-        first = next((a for a in (*args, *kwargs.values()) if hasattr(a, "shape") and getattr(a, "dim", int)()), None)
-        if first is not None:
-            self._samples += first.shape[0]
-            if not first.is_floating_point() and first.dim() >= 2:  # token ids
-                self._tokens += first.shape[0] * first.shape[1]
+        for each in (*args, *kwargs.values()):
+            shape = getattr(each, "shape", None)
+            if shape and hasattr(each, "is_floating_point"):
+                self._samples += shape[0]
+                if len(shape) >= 2 and not each.is_floating_point():  # token ids
+                    self._tokens += shape[0] * shape[1]
+                break
 
     def forward_ended(self) -> None:
         """The forward pass is over."""

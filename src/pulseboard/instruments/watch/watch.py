@@ -55,7 +55,7 @@ def watch(
     run                 the run to log to; the one started last if None
     scaler              the GradScaler of mixed precision, for `amp/…`
     clip_norm           the norm that the loop clips to, for the run's configuration
-    overhead            the share of step time that all measurements together may take; None sets no limit
+    overhead            the share of step time that watching may take; None sets no limit
     histogram_interval  steps between histograms of parameters and gradients; the run's setting if None; 0: none
     histogram_tags      the tags of parameters and of gradients, with {name} for the parameter's name
     dead_units          count dead units of activation modules
@@ -138,9 +138,9 @@ class Watch:
         self._networks.add(self._training, prefix)
         self._measurements: list[Measurement] = []
         for id, cls in all_measurements().items():
-            early_every = EARLY_EVERY if id not in cadences else None
-            self.schedule.add(id, every=cadences.get(id, cls.every), early_every=early_every)
             if not cls.per_rank or run.rank.world_size > 1:
+                early_every = EARLY_EVERY if id not in cadences else None
+                self.schedule.add(id, every=cadences.get(id, cls.every), early_every=early_every)
                 self._measurements.append(cls(self._training))
         self.schedule.add(Histograms.id, every=histogram_interval)
         self._measurements.append(Histograms(self._training, tags=histogram_tags))
@@ -226,14 +226,22 @@ class Watch:
         for each in self._measurements:
             each.install(self._add_hook)
 
-    def _add_hook(self, register: Callable[..., Any], hook: Callable[..., Any]) -> None:
-        self._handles.append(register(self._hook(hook)))
+    def _add_hook(self, register: Callable[..., Any], hook: Callable[..., Any]) -> Callable[[], None]:
+        handle = register(self._hook(hook))
+        self._handles.append(handle)
+
+        def remove() -> None:
+            handle.remove()
+            if handle in self._handles:
+                self._handles.remove(handle)
+
+        return remove
 
     def _hook(self, hook: Callable[..., Any], *, breaks_graph: bool = False) -> Hook:
         def stop(error: Exception) -> None:
             self._stop(error, hook.__qualname__)
 
-        return Hook(self._training.torch, hook, on_error=stop, breaks_graph=breaks_graph)
+        return Hook(self._training.torch, self.schedule.timed(hook), on_error=stop, breaks_graph=breaks_graph)
 
     def _stop(self, error: Exception, hook: str) -> None:
         warn_once(f"watch {hook}", f"watch() stopped because a hook failed: {type(error).__name__}: {error}.")
@@ -278,7 +286,7 @@ class Watch:
     def _gradients_ready(self) -> None:
         step = self._training.cadence_step
         self._clock.backward_ended()
-        for each in self._before_step:
+        for each in () if self.schedule.idle(step) else self._before_step:
             if self.schedule.due(each.id, step):
                 # One that continues after the step stays due, and both halves count as one measurement.
                 done = each not in self._after_step
@@ -290,7 +298,7 @@ class Watch:
         training = self._training
         step, cadence_step = training.step, training.cadence_step
         self._clock.step_ended()
-        for each in self._after_step:
+        for each in () if self.schedule.idle(cadence_step) else self._after_step:
             if self.schedule.due(each.id, cadence_step):
                 with self.schedule.running(each.id, cadence_step), training.torch.no_grad():
                     values = each.after_step()
@@ -304,11 +312,11 @@ class Watch:
         if not training.steps_done:
             training.optimizer = optimizer
             self._first_step_ended()
-        for each in self._at_step_end:
-            each.step_ended()
         training.next_step = step + 1
         training.steps_done += 1
         self.schedule.step_ended()
+        for each in self._at_step_end:
+            each.step_ended()
 
     def _first_step_ended(self) -> None:
         """Add the precision to the run's configuration: what autocast does is known only now."""

@@ -12,8 +12,9 @@
 #include "histogram.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
+
+#include "threads.h"
 
 enum { SIDE = PB_EDGES_PER_SIDE, FROM_ZERO = SIDE + 3, NEGATIVE = SIDE + 4, BINS = FROM_ZERO + NEGATIVE };
 
@@ -103,8 +104,8 @@ static void make_tables(void) {
 }
 
 static void prepare(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_tables);
+    static pb_once once = PB_ONCE;
+    pb_do_once(&once, make_tables);
 }
 
 const double *pb_histogram_edges(void) {

@@ -147,7 +147,7 @@ class Continuation:
             at = columns.get(group.tags[0], (None,))[0]
             for tag in group.tags[1:]:
                 other = columns.get(tag, (None,))[0]
-                if (at is None) != (other is None) or not np.array_equal(at, other):  # type: ignore[arg-type]
+                if at is not other and (at is None or other is None or not np.array_equal(at, other)):
                     return None
         return _NewRows(columns, found[0], wall_times, found[1])
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from pulseboard.core.note import Note
@@ -38,6 +39,12 @@ def run_file_of(run: Run) -> RunFile:
     return find_run_file(directory) or find_run_file(layout.recorded_directory(directory)) or RunFile()
 
 
+def shared_directories(runs: Iterable[Run]) -> frozenset[str]:
+    """The directories with the logs of several runs. A configuration there may belong to any of them."""
+    count = Counter(directory for run in runs for directory in {log.directory for log in run.logs()})
+    return frozenset(directory for directory, runs_in_it in count.items() if runs_in_it > 1)
+
+
 def config_sources(
     run: Run, *, shared: Collection[str] = (), files: bool = True
 ) -> tuple[list[ConfigSource], list[Note]]:
@@ -54,7 +61,7 @@ def config_sources(
         found.append(ConfigSource(where, logged, is_own=log.format in _SAME_PROGRAM))
     for log in run.logs() if files else ():
         found += _texts(log)
-    for path in _paths(run, shared) if files else ():
+    for path in config_paths(run, shared) if files else ():
         values, problems = read_config_file(path)
         notes += problems
         found.append(ConfigSource(os.path.basename(path), values, is_own=False))
@@ -80,7 +87,8 @@ def _in_text(items: tuple[str, ...], shape: tuple[int, ...]) -> dict[str, Any]:
         return {}  # an ordinary text under such a name
 
 
-def _paths(run: Run, shared: Collection[str]) -> list[str]:
+def config_paths(run: Run, shared: Collection[str]) -> list[str]:
+    """The configuration files of a run, the most reliable one first; none in a `shared` directory."""
     directories = dict.fromkeys(layout.recorded_directory(log.directory) for log in run.logs())
     directories |= dict.fromkeys(log.training_directory for log in run.logs() if isinstance(log, ParsedRun))
     return list(dict.fromkeys(path for one in directories if one not in shared for path in config_files(one)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pulseboard.core.axes import Tag, WallTime
@@ -20,6 +20,7 @@ from pulseboard.tbformat import kinds
 
 if TYPE_CHECKING:
     from pulseboard.core.values import HParams
+    from pulseboard.read.event_files.stored_values import StoredValues
 
 T = TypeVar("T")
 
@@ -45,6 +46,7 @@ class EventFileRun(Run):
         self._index: dict[Tag, TagInfo] = {}
         self._index_version: object = None
         self._undecodable: dict[tuple[str, int], Note] = {}
+        self._hparams: tuple[object, HParams | None] = (None, None)  # the version they were read at, and they
 
     def __repr__(self) -> str:
         return f"Run({self.name!r}, {len(self.tags())} tags, {self.points} points)"
@@ -53,7 +55,7 @@ class EventFileRun(Run):
 
     def info(self, tag: Tag) -> TagInfo | None:
         """One tag, without listing the others; None if the run does not have it."""
-        if self._index_version == [(file, file.log.generation, file.log.offset) for file in self.files]:
+        if self._index_version == self._version():
             return self._index.get(tag)
         info = None
         for file in self.files:
@@ -64,7 +66,7 @@ class EventFileRun(Run):
 
     def infos(self) -> dict[Tag, TagInfo]:
         """Every tag, in order of appearance."""
-        version = [(file, file.log.generation, file.log.offset) for file in self.files]
+        version = self._version()
         if version != self._index_version:
             index: dict[Tag, TagInfo] = {}
             for file in self.files:
@@ -152,7 +154,7 @@ class EventFileRun(Run):
 
     def _values(self, tag: Tag, *, kind: str, orphans: bool) -> list[Any]:
         info = self._require(tag, kind)
-        metadata = self._metadata(tag)
+        metadata = self.metadata(tag)
         wanted_fields = {number for number in info.fields if kinds.kind_of(number, info.plugin) == kind}
         out: list[Any] = []
         for part in parts_of(tag, self.files):
@@ -188,25 +190,45 @@ class EventFileRun(Run):
             except ValueError as error:  # MalformedMessage, and nothing else
                 self._leave_out(part.file, tag, locations[i][0], error)
 
-    def _metadata(self, tag: Tag) -> bytes:
+    def metadata(self, tag: Tag) -> bytes:
+        """What the files say about a tag, as bytes; values are decoded with it."""
         for file in self.files:
             entry = file.entry(tag)
             if entry is not None and entry.meta_length:
                 return file.read([(entry.meta_offset, entry.meta_length)])[0]
         return b""
 
+    def stored_values(self, tag: Tag, *, without: Collection[str] = ()) -> StoredValues:
+        """The tag's values as they are in the files, except scalars and those of some kinds. Raises TagNotFound."""
+        from pulseboard.read.event_files.stored_values import StoredValues
+
+        info = self.info(tag)
+        if info is None:
+            raise TagNotFound(tag, run=self.name, kind="stored", known=self.tags())
+        left_out = {kinds.SCALAR, kinds.DECLARATION, *without}
+        fields = [number for number in info.fields if kinds.kind_of(number, info.plugin) not in left_out]
+        return self._consistent(lambda: StoredValues(tag, self.files, fields=fields))
+
     def _leave_out(self, file: EventFile, tag: Tag, byte: int, error: Exception) -> None:
         what = f"Left out a value of tag {tag!r} that cannot be decoded: {error}."
         self._undecodable[file.path, byte] = Note("damage", what, file.path, byte)
 
     def hparams(self) -> HParams | None:
-        """The run's hyperparameters, joined from its session records; None if it logged none."""
-        records = [record for tag in self.tags("hparams") for record in self.values(tag, kind="hparams")]
-        if not records:
-            return None
-        from pulseboard.tbformat.codecs.hparams import hparams_from
+        """The run's hyperparameters, joined from its session records; None if it logged none. Read again if it grew."""
+        version = self._version()
+        if self._hparams[0] != version:
+            records = [record for tag in self.tags("hparams") for record in self.values(tag, kind="hparams")]
+            if records:
+                from pulseboard.tbformat.codecs.hparams import hparams_from
 
-        return hparams_from(records)
+                self._hparams = (version, hparams_from(records))
+            else:
+                self._hparams = (version, None)
+        return self._hparams[1]
+
+    def _version(self) -> list[tuple[EventFile, int, int]]:
+        """Changes whenever the run does."""
+        return [(file, file.log.generation, file.log.offset) for file in self.files]
 
     # ---- the run as a whole
 

@@ -22,6 +22,7 @@ from pulseboard.read.parsing.line_table import TIME, UTC, LinePlan, LineTable, R
 from pulseboard.read.parsing.numbers import number
 from pulseboard.read.parsing.table_runs import TIME_NAMES, runs_of_table, searched
 from pulseboard.read.parsing.text import decoded_lines
+from pulseboard.rundir.regular_file import open_regular
 
 _ACCURACY = r"acc(?:uracy)?(?![a-z])"
 METRIC_NAME = re.compile(
@@ -214,7 +215,7 @@ class CsvTable:
 
 def _first_line(path: str) -> tuple[str, bool]:
     """The header, and whether a line break follows it."""
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         head = stream.read(HEAD_BYTES)
     lines = decoded_lines(head, truncated=False)
     for i, line in enumerate(lines):

@@ -18,6 +18,7 @@ from pulseboard.read.parsing.text import encoding_of, lines_of
 from pulseboard.rundir import json_log, layout
 from pulseboard.rundir.json_log_metrics import metrics_of
 from pulseboard.rundir.json_log_repair import complete_records
+from pulseboard.rundir.regular_file import open_regular
 from pulseboard.rundir.run_file import find_run_file
 
 _BETWEEN_RECORDS = "[], \t"
@@ -83,7 +84,7 @@ def _records_in_document(path: str, notes: list[Note]) -> list[dict[str, Any]]:
         what = "Left out: the JSON log is too large to be read at once. To have it read, write one record per line."
         notes.append(Note("unreadable", what, path))
         return []
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         data = stream.read()
     text = data.decode(encoding_of(data) or "utf-8", "replace")
     try:

@@ -31,6 +31,7 @@ from pulseboard.read.parsing.line_table import UTC, LinePlan, LineTable, Token
 from pulseboard.read.parsing.numbers import json_number, time_of
 from pulseboard.read.parsing.table_runs import TIME_NAMES, runs_of_table
 from pulseboard.read.parsing.text import decoded_lines, encoding_of
+from pulseboard.rundir.regular_file import open_regular
 
 _MAX_DEPTH = 8
 _MIN_COLUMN = 3
@@ -208,7 +209,7 @@ def _classify(line: str, tokens: list[Token]) -> LinePlan | None:
 
 
 def _opened(path: str) -> JsonLines | JsonDocument:
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         head = stream.read(HEAD_BYTES)
     lines = [line for line in decoded_lines(head, truncated=len(head) == HEAD_BYTES) if line.strip()]
     first = object_in(lines[0]) if lines else None
@@ -239,7 +240,7 @@ def document_in(path: str) -> tuple[Any, list[Note]]:
     if size > MAX_DOCUMENT_BYTES:
         what = f"Left out: this is a JSON document of {size >> 20} MiB. To have it read, write one object per line."
         return None, [Note("unreadable", what, path)]
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         data = stream.read()
     encoding = encoding_of(data)
     try:

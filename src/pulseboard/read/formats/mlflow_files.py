@@ -17,6 +17,7 @@ from pulseboard.read.parsing.numbers import number, step_of
 from pulseboard.read.parsing.series_builder import SeriesBuilder
 from pulseboard.read.parsing.text import decoded_lines, lines_of
 from pulseboard.read.parsing.yaml_file import yaml_mapping
+from pulseboard.rundir.regular_file import open_regular
 
 _LINE = re.compile(r"\d{9,16} \S+(?: -?\d+)?")
 _MAX_PARAM_BYTES = 64 << 10
@@ -25,7 +26,7 @@ _MAX_PARAM_BYTES = 64 << 10
 def _is_metrics_directory(candidate: Candidate) -> bool:
     """Whether the first file in the directory begins with such a line. It may be deeper: names have slashes."""
     for path in _files(candidate.path):
-        with open(path, "rb") as stream:
+        with open_regular(path) as stream:
             head = stream.read(200)
         return bool(_LINE.fullmatch((decoded_lines(head, truncated=False) or [""])[0]))
     return False
@@ -81,7 +82,7 @@ def _read_metric(path: str, *, tag: str, builder: SeriesBuilder) -> list[Note]:
 def _params(directory: str) -> Iterator[tuple[str, str]]:
     for path in _files(directory):
         try:
-            with open(path, "rb") as stream:
+            with open_regular(path) as stream:
                 text = stream.read(_MAX_PARAM_BYTES).decode("utf-8", "replace")
         except OSError:
             continue

@@ -13,6 +13,7 @@ from pulseboard.read.discovery.scan import FoundFile
 from pulseboard.read.discovery.tree import Tree
 from pulseboard.read.event_files.cache import Cache
 from pulseboard.read.event_files.load import Progress
+from pulseboard.rundir.regular_file import staying_within
 
 if TYPE_CHECKING:
     # Loaded with the first file of another format: they take as long to load as a small log directory of event files.
@@ -104,7 +105,9 @@ class ParsedFiles:
             file = self.files[place] = ParsedFile(path, given=path == self._trees[index].log_directory.path)
         reader_before = file.reader
         restored = self._restore(file, found)
-        file.recognize(found)
+        # At every open: a directory may have become a link since it was listed.
+        with staying_within(self._trees[index].log_directory.allowed()):
+            file.recognize(found)
         if file.reader is not reader_before:
             if place in self._parts:
                 queue += [(index, one.path) for one in found if (index, one.path) not in queue]
@@ -112,7 +115,8 @@ class ParsedFiles:
                 directory = os.path.dirname(path)
                 self._owners[index, directory] = path
                 queue += self._below((index, directory), but=queue)
-        changed = file.load(found)
+        with staying_within(self._trees[index].log_directory.allowed()):
+            changed = file.load(found)
         if changed and self._cache is not None and file.loaded is not None:
             self._cache.loaded_parsed(file)
         if changed or restored or file.notes():

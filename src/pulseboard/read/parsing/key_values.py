@@ -95,6 +95,10 @@ _SPLIT = re.compile(
     r"(?=\s*[\]):|>]|\s+(?:set|results?|on|epoch|step|metrics)\b|\s-\s|\s\w+\])(?!\s*:\s*$)",
     re.IGNORECASE,
 )
+# PyTorch's quickstart: `Test Error: `, and on the next line ` Accuracy: 64.4%, Avg loss: 1.07`
+_HEADING = re.compile(
+    r"\W*(?P<split>val|valid|validation|test|eval|evaluation|dev)(?:\s+\w+){0,2}\s*:\s*", re.IGNORECASE
+)
 # Averages of an epoch, apart from those of its parts: fairseq's `| train | epoch 1 |`, ESPnet's `1epoch results:`.
 _IS_SUMMARY = re.compile(r"\| INFO \| train \||\depoch results:")
 _HAS_SPLIT = re.compile(
@@ -151,6 +155,9 @@ class _Names:
             return
         before = _COLORS.sub("", token.before)[-_MAX_NAME_CHARS:]
         first, self._is_first = self._is_first, False
+        heading, _, before = before.rpartition("\n")
+        if titled := _HEADING.fullmatch(heading):
+            self._split = titled["split"].lower()
         for found in _SPLIT.finditer(before):
             split = found["split"].lower()
             self._split = "" if split.startswith("train") and not self._is_summary else split

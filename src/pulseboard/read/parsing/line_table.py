@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MAX_SHAPES = kernel.MAX_SHAPES
 # Chunks of at least this size are worth a second thread.
 _MIN_SPLIT_BYTES = 1 << 20
+_MAX_HEADING_BYTES = 80
+_DIGITS = b"0123456789"
 
 TIME, UTC = "(local time)", "(utc time)"
 """The columns of dates in the lines of a log, in seconds since 1970. Local times are as if they were UTC."""
@@ -31,7 +33,8 @@ TIME, UTC = "(local time)", "(utc time)"
 class Token:
     """A number in a line: what stands before it since the number before, its text, and its value.
 
-    In delimited lines every cell is a token, also those that hold no number.
+    In delimited lines every cell is a token, also those that hold no number. In a table with headings, what stands
+    before the first number may begin with the line before.
     """
 
     before: str
@@ -107,7 +110,8 @@ Classify = Callable[[str, list[Token]], LinePlan | None]
 class LineTable:
     """Columns that grow as lines are fed. A large chunk is split between two threads if `threads` is 2.
 
-    With threads, classify must not depend on the order of the lines.
+    With threads, classify must not depend on the order of the lines. With `headings`, it sees the line before the first
+    line of a shape if that is a heading, such as `Test Error:`, and the line is indented.
     """
 
     def __init__(
@@ -118,9 +122,11 @@ class LineTable:
         delimiter: str = ",",
         decimal_comma: bool = False,
         threads: int = 1,
+        headings: bool = False,
     ) -> None:
         self.row_count = 0
         self.line_count = 0
+        self._has_headings = headings
         self.uses: list[PlanUse] = []
         self._classify = classify
         self._mode = mode
@@ -168,10 +174,11 @@ class LineTable:
             at, shape = scanner.feed(data, at, last=last)
             if shape is None:
                 return at
+            heading = _heading_before(data, at) if self._has_headings else b""
             with self._lock:
-                scanner.learn(shape[0], self._plan_for(shape))
+                scanner.learn(shape[0], self._plan_for(shape, heading))
 
-    def _plan_for(self, shape: kernel.Shape) -> int:
+    def _plan_for(self, shape: kernel.Shape, heading: bytes) -> int:
         hash, line, spans = shape
         known = self._ids.get(hash)
         if known is not None:
@@ -179,7 +186,10 @@ class LineTable:
         if self.is_full:
             return kernel.IGNORED
         self._ids[hash] = kernel.IGNORED
-        plan = self._classify(*described(line, spans))
+        text, tokens = described(line, spans)
+        if heading and tokens and text[:1].isspace():
+            tokens[0] = replace(tokens[0], before=_text(heading) + tokens[0].before)
+        plan = self._classify(text, tokens)
         if plan is None:
             return kernel.IGNORED
         values = np.cumsum([0] + [type <= kernel.UTC for _, _, type, _ in spans])
@@ -307,11 +317,11 @@ class _LastLine(LineTable):
         self._scanners = [table._new_scanner()]
         self._known: dict[int, int] = {}  # the place of a use here -> its place in the table
 
-    def _plan_for(self, shape: kernel.Shape) -> int:
+    def _plan_for(self, shape: kernel.Shape, heading: bytes) -> int:
         known = self._table._ids.get(shape[0])
         if known is None:
             is_full = len(self._table._ids) + len(self._ids) >= MAX_SHAPES
-            return kernel.IGNORED if is_full else super()._plan_for(shape)
+            return kernel.IGNORED if is_full else super()._plan_for(shape, heading)
         if known == kernel.IGNORED or shape[0] in self._ids:
             return self._ids.get(shape[0], known)
         use = self._table.uses[known]
@@ -336,6 +346,13 @@ def _with_last(column: Column, last: Column) -> Column:
     """A column and what a last line adds: new rows, or other values for the last row."""
     kept = len(column.rows) - int(len(column.rows) > 0 and column.rows[-1] == last.rows[0])
     return Column(np.concatenate([column.rows[:kept], last.rows]), np.concatenate([column.values[:kept], last.values]))
+
+
+def _heading_before(data: bytes | memoryview, at: int) -> bytes:
+    """The line before byte `at` with its line break, if it is a few words and a colon; otherwise nothing."""
+    before = bytes(data[max(0, at - _MAX_HEADING_BYTES) : at])
+    heading = before[before.rfind(b"\n", 0, -1) + 1 :]
+    return heading if heading.rstrip().endswith(b":") and not any(map(_DIGITS.__contains__, heading)) else b""
 
 
 def described(line: bytes, spans: list[tuple[int, int, int, float]]) -> tuple[str, list[Token]]:

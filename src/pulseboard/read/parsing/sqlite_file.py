@@ -9,10 +9,11 @@ import urllib.parse
 from collections.abc import Iterator
 
 from pulseboard.core.note import Note
+from pulseboard.rundir.regular_file import NotARegularFile, OutsideDirectory, real_path
 
 MAGIC = b"SQLite format 3\0"
 
-ERRORS = (sqlite3.Error, UnicodeDecodeError, OverflowError)
+ERRORS = (sqlite3.Error, UnicodeDecodeError, OverflowError, NotARegularFile, OutsideDirectory)
 """What a damaged database raises. Messages of SQLite may quote bytes that are not text, and Python decodes them."""
 
 # A program that writes holds its lock for milliseconds.
@@ -58,13 +59,16 @@ def note_on(error: Exception, path: str) -> Note:
 
 def _connected(path: str) -> sqlite3.Connection:
     """Open read-only. If the directory allows no lock file, open it as a file that nobody else writes."""
-    quoted = urllib.parse.quote(os.path.abspath(path))
+    real = real_path(path)
+    quoted = urllib.parse.quote(real)
     for mode in ("mode=ro", "immutable=1"):
         database = sqlite3.connect(f"file:{quoted}?{mode}", uri=True, timeout=_TIMEOUT_SECS)
         # Programs may have put invalid text into text columns.
         database.text_factory = lambda data: data.decode("utf-8", "replace")
         try:
             database.execute("select count(*) from sqlite_master").fetchone()
+            if real_path(real) != real:  # a directory became a link while SQLite opened the file
+                raise OutsideDirectory(path)
             return database
         except sqlite3.OperationalError as error:
             database.close()

@@ -13,7 +13,8 @@ from pulseboard.rundir.regular_file import open_regular
 MAX_LINE_CHARS = 16 << 20
 _CHUNK_BYTES = 1 << 20
 _MAX_HOLES = 3
-_LINE_BREAK = re.compile(r"\r\n|\n|\r")
+# Those that text has none of: it has line breaks, tabs, colors, and backspaces in progress bars.
+_CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r\x1b\b")
 
 _BYTE_ORDER_MARKS = (  # UTF-32 first: its mark begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -50,7 +51,7 @@ def encoding_of(head: bytes) -> str | None:
         if len(re.findall(rb"\0+", sample)) > _MAX_HOLES or nulls == len(sample):
             return None
         sample = sample.replace(b"\0", b"")
-    controls = sum(byte < 32 and byte not in b"\t\n\v\f\r\x1b\b" for byte in sample)
+    controls = len(sample) - len(sample.translate(None, _CONTROLS))
     undecodable = sample.decode("utf-8", "replace").count("\ufffd")
     # A few stray bytes come from an old encoding; with more of them it is not text.
     return None if controls + undecodable > 0.1 * len(sample) else "utf-8"
@@ -66,7 +67,7 @@ def decoded_lines(head: bytes, *, truncated: bool) -> list[str]:
     encoding = encoding_of(head)
     if encoding is None:
         return []
-    lines = _LINE_BREAK.split(head.decode(encoding, "replace"))
+    lines = _split(head.decode(encoding, "replace"))
     return lines[:-1] if truncated or lines[-1] == "" else lines
 
 
@@ -84,7 +85,7 @@ def lines_of(path: str) -> Iterator[Line]:
             chunk = stream.read(_CHUNK_BYTES)
             # A lone \r at the end may be half of a line break.
             half_break = text.endswith("\r") and bool(chunk)
-            *lines, rest = _LINE_BREAK.split(text[:-1] if half_break else text)
+            *lines, rest = _split(text[:-1] if half_break else text)
             for line in lines:
                 number += 1
                 yield Line(number, "" if too_long else line.replace("\0", ""), too_long=too_long)
@@ -96,3 +97,10 @@ def lines_of(path: str) -> Iterator[Line]:
         rest += decode(b"", True)
         if rest or too_long:
             yield Line(number + 1, rest.replace("\0", ""), complete=False, too_long=too_long)
+
+
+def _split(text: str) -> list[str]:
+    """The parts between line breaks of any kind. Unlike `splitlines`, this does not split at form feeds."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.split("\n")

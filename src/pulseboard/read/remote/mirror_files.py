@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,6 +32,9 @@ from pulseboard.read.remote.url import RemoteUrl
 SCHEMA = 1
 STATE_FILE = "mirror.json"
 IN_USE_FILE = "in-use"
+
+# An update of a mirror may take long; then the next attempt is made later.
+_LOCK_SECS, _LOCK_RETRY_SECS = 60.0, 0.05
 
 _MAX_NAME_BYTES = 255
 _MAX_PATH_BYTES = 4000  # Linux allows 4,096, with the terminating zero
@@ -204,19 +208,28 @@ class MirrorFiles:
                 return
 
 
-def _lock(stream: IO[bytes] | int, *, shared: bool, wait: bool = True) -> None:
+def _lock(stream: IO[bytes] | int, *, shared: bool, wait_secs: float = _LOCK_SECS) -> None:
+    """Raises OSError if another process holds the lock for longer than this."""
     try:
         import fcntl
     except ImportError:  # no file locks on this system: the last writer wins
         return
-    fcntl.flock(stream, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+    end = time.monotonic() + wait_secs
+    while True:
+        try:
+            fcntl.flock(stream, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            return
+        except BlockingIOError as error:
+            if time.monotonic() >= end:
+                raise OSError(error.errno, f"another process has held its lock for {wait_secs:g} s") from None
+        time.sleep(_LOCK_RETRY_SECS)
 
 
 def remove_unused(directory: Path) -> bool:
     """Remove a mirror unless a process uses it. Returns whether it is gone."""
     try:
         with open(directory / IN_USE_FILE, "ab") as stream:
-            _lock(stream, shared=False, wait=False)
+            _lock(stream, shared=False, wait_secs=0.0)
             shutil.rmtree(directory)
     except OSError:
         return not directory.exists()

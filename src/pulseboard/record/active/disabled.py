@@ -42,7 +42,7 @@ class DisabledRun(ActiveRun):
     def _log(self, values: Mapping[str, Any], step: int) -> None:
         pass
 
-    def _log_in_background(self, *args: Any, **named: Any) -> None:
+    def _log_encoded(self, *args: Any, **named: Any) -> None:
         pass
 
     def hparams(self, values: Mapping[str, Any], metrics: Mapping[str, Any] | None = None) -> None:

@@ -264,7 +264,8 @@ class App:
 
 def _respond(endpoint: Endpoint, dashboard: Dashboard, request: ApiRequest) -> Response | StreamingResponse:
     """The endpoint's response. JSON is encoded here, on the same thread: a large one would hold up the event loop."""
-    result = endpoint.handler(dashboard, request)
+    with dashboard.runs.contained():
+        result = endpoint.handler(dashboard, request)
     return result if isinstance(result, Response | StreamingResponse) else json_response(result)
 
 

@@ -64,13 +64,24 @@ def _bind(addresses: list[tuple[socket.AddressFamily, str]], port: int) -> list[
                     ) from error
                 if sockets or (len(addresses) > 1 and (family, address) != addresses[-1]):
                     continue  # a machine without IPv6
-                raise CannotListen(f"Cannot listen on {address}, port {port}: {error.strerror}.") from error
+                raise CannotListen(
+                    f"Cannot listen on {address}, port {port}: {error.strerror}. {_advice(error)}"
+                ) from error
             port = sockets[0].getsockname()[1]  # port 0 has become a real port
         return sockets
     except CannotListen:
         for bound in sockets:
             bound.close()
         raise
+
+
+def _advice(error: OSError) -> str:
+    if isinstance(error, PermissionError):
+        return "Ports below 1024 belong to the system: choose another with --port."
+    return (
+        "--host is an address of this machine; for all of them, use --bind_all. "
+        "Logs on another machine are read with ssh://HOST/PATH."
+    )
 
 
 def _listening_socket(family: socket.AddressFamily, address: str, port: int) -> socket.socket:

@@ -18,10 +18,13 @@ from pulseboard.serve.marks import MarksFile, key_of
 from pulseboard.serve.saved_views import SavedViews
 
 if TYPE_CHECKING:
+    from pulseboard.charts.index import Index
     from pulseboard.charts.interface import Charts
     from pulseboard.core.changes import Changes
     from pulseboard.read.discovery.log_directory import LogDirectory
     from pulseboard.read.run import Run
+    from pulseboard.read.runs import Runs
+    from pulseboard.serve.user_file import Entries
 
 _log = logging.getLogger("pulseboard.serve")
 
@@ -37,6 +40,41 @@ class Loading:
     total: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where the runs of a dashboard come from, and where what users add to them is kept."""
+
+    runs: Runs
+    charts: Charts
+    places: list[str]  # for people
+    locations: list[str]
+    index: Index | None = None
+    marks: Entries | None = None  # None: in the user's data directory
+    views: Entries | None = None
+
+
+def _from_files(log_directories: Sequence[LogDirectory]) -> _Source:
+    from pulseboard.charts.index import Index
+    from pulseboard.charts.local import LocalCharts
+    from pulseboard.read.runs import Runs
+
+    index = Index()
+    runs = Runs(log_directories, cache=index)
+    places = [f"{one.name}:{one.location}" if one.name else one.location for one in log_directories]
+    return _Source(runs, LocalCharts(runs), places, [one.location for one in log_directories], index)
+
+
+def _from_database(url: str) -> _Source:
+    from pulseboard.database.stored.charts import StoredCharts
+    from pulseboard.database.stored.entries import StoredEntries
+    from pulseboard.database.stored.runs import StoredRuns
+
+    runs = StoredRuns.open(url)
+    place = str(runs.connection.url)
+    marks, views = (StoredEntries(runs.connection, kind) for kind in ("marks", "views"))
+    return _Source(runs, StoredCharts(runs), [place], [place], marks=marks, views=views)
+
+
 class Dashboard:
     """Runs, charts, marks and findings of some log directories. `start` returns at once and reads on a thread."""
 
@@ -47,19 +85,18 @@ class Dashboard:
         title: str = "Pulseboard",
         every_secs: float = 5.0,
         marks: MarksFile | None = None,
+        database: str | None = None,
     ) -> None:
-        from pulseboard.charts.index import Index
-        from pulseboard.charts.local import LocalCharts
-        from pulseboard.read.runs import Runs
-
+        """`database` is the URL of a database that holds the runs; there are no log directories then."""
         self.title = title
         self.version: str = sys.modules["pulseboard"].__version__
-        self._index = Index()
-        self.runs = Runs(log_directories, cache=self._index)
-        self.charts: Charts = LocalCharts(self.runs)
+        source = _from_files(log_directories) if database is None else _from_database(database)
+        self.runs, self.charts, self._index = source.runs, source.charts, source.index
+        self.directories = source.places
+        """The log directories, as `name:path` if they have names; or the database."""
         self.revisions = Revisions()
-        self.marks = marks or MarksFile()
-        self.views = SavedViews([one.location for one in log_directories])
+        self.marks = marks or MarksFile(entries=source.marks)
+        self.views = SavedViews(source.locations, entries=source.views)
         self.diagnosis = DiagnosisWorker(self.runs, self.revisions)
         self._value_cache = ValueCache()
         self.loading: Loading | None = Loading(0, 0)
@@ -120,14 +157,10 @@ class Dashboard:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(2.0)
         self.runs.close()
-        self._index.close()
+        if self._index is not None:
+            self._index.close()
 
     # ---- runs
-
-    @property
-    def directories(self) -> list[str]:
-        """The log directories, as `name:path` if they have names."""
-        return [f"{one.name}:{one.location}" if one.name else one.location for one in self.runs.log_directories]
 
     def run(self, name: str) -> Run:
         """The run with this name or alias. Raises RunNotFound."""

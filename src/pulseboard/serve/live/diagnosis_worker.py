@@ -11,12 +11,13 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from pulseboard.serve.live.kept_reports import KeptReports
 
 if TYPE_CHECKING:
+    from pulseboard.core.finding import RunReport
     from pulseboard.diagnose.cases import Training
     from pulseboard.diagnose.profile import Profile
     from pulseboard.read.runs import Runs
@@ -52,6 +53,7 @@ class DiagnosisWorker:
         self._closed = False
         self._last_request = -math.inf  # monotonic time
         self._thread: threading.Thread | None = None
+        self._listeners: list[Callable[[Training, RunReport], None]] = []
         self.available: bool = importlib.util.find_spec("pulseboard.diagnose") is not None
         """Whether runs are diagnosed at all."""
 
@@ -82,6 +84,10 @@ class DiagnosisWorker:
             _log.warning("The diagnosis cannot start: no more threads.")
             return
         self._thread = thread
+
+    def listen(self, listener: Callable[[Training, RunReport], None]) -> None:
+        """Call a function with every new report, on the thread that made it."""
+        self._listeners.append(listener)
 
     def yield_to_requests(self) -> None:
         """A client waits for a response: the next training starts after a pause."""
@@ -178,7 +184,8 @@ class DiagnosisWorker:
             began = time.thread_time()
             again = self._training_of.get(name) in self._reports
             try:
-                self._diagnose(name)
+                with self._runs.contained():
+                    self._diagnose(name)
             except OSError as error:
                 # No file descriptors, or a disk that is gone: that is not the run's fault, and passes.
                 _log.warning("The diagnosis waits %.0f s: %s.", _RETRY_SECS, error.strerror or error)
@@ -216,7 +223,10 @@ class DiagnosisWorker:
         training = self._training(name)
         if training is None:
             return  # removed in the meantime
-        report = report_on_training(training).to_dict()
+        made = report_on_training(training)
+        for listener in self._listeners:
+            listener(training, made)
+        report = made.to_dict()
         runs = [run.name for _, run in training.parts]
         before = self._reports.severities(training.name)
         with self._condition:

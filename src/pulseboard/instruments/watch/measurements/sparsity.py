@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pulseboard.core.metric import Metric
@@ -34,24 +34,28 @@ class Sparsity(Measurement):
 
     def __init__(self, training: Training) -> None:
         super().__init__(training)
-        self._install_later: AddHook | None = None
+        self._add_hook: AddHook | None = None
+        self._unfollow: Callable[[], None] | None = None  # removes the hook
         self._left_over: Any = None  # squared; None until a backward pass of this step has reached the parameter
+        self._last_step = 0
 
     def install(self, add_hook: AddHook) -> None:
+        """Hooks are added when they are needed: before the steps at which this is due."""
+        self._add_hook = add_hook
+
+    def _follow(self) -> None:
         """Follow the last trained parameter: it is nearest to the loss, so a cut-off part does not hide it."""
-        trained = self.training.parameters.trained()
-        if self.training.optimizer is None or not trained:
-            return
-        if self.training.parameters.lazy:  # takes no hook before it has a shape
-            self._install_later = add_hook
-        else:
+        parameters = self.training.parameters
+        # A lazy parameter takes no hook before it has a shape.
+        trained = [] if self.training.optimizer is None or parameters.lazy else parameters.trained()
+        if self._add_hook is not None and trained:
             parameter = trained[-1][1]
-            add_hook(parameter.register_hook, lambda gradient: self._backward_reaches(parameter))
+            self._unfollow = self._add_hook(parameter.register_hook, lambda gradient: self._backward_reaches(parameter))
 
     def _backward_reaches(self, parameter: Any) -> None:
         training = self.training
         # Only the first of a step's backward passes: nothing has been accumulated yet.
-        if self._left_over is None and training.steps_done and training.schedule.due(self.id, training.cadence_step):
+        if self._left_over is None and training.schedule.due(self.id, training.cadence_step):
             with training.torch.no_grad():
                 held = parameter.grad
                 norm = 0.0 if held is None else training.torch.linalg.vector_norm(gradient_values(parameter).detach())
@@ -79,11 +83,17 @@ class Sparsity(Measurement):
         return self.training.of_whole_model(self.id, finish, sums=sums if left_over is None else [*sums, left_over])
 
     def step_ended(self) -> None:
-        """Forget the leftover of this step."""
+        """Forget the leftover of this step. Follow the parameter if the next step will measure."""
         self._left_over = None
-        if self._install_later is not None:
-            add_hook, self._install_later = self._install_later, None
-            self.install(add_hook)
+        step = self.training.cadence_step
+        stride, self._last_step = max(1, step - self._last_step), step
+        # By the time of the next step, the loop may have logged another one, usually as far away as the last.
+        due = any(self.training.schedule.due(self.id, at) for at in (step, step + stride - 1))
+        if due and self._unfollow is None:
+            self._follow()
+        elif not due and self._unfollow is not None:
+            self._unfollow()
+            self._unfollow = None
 
 
 def _zeros(parameter: Any) -> Any:

@@ -1,10 +1,13 @@
 /* CRC32C: slicing-by-8 tables, SSE4.2 and ARMv8 versions, and the choice between them. */
 #include "crc32c.h"
 
-#include <pthread.h>
 #include <string.h>
 
-#if defined(__aarch64__) && defined(__linux__)
+#include "threads.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
@@ -33,9 +36,20 @@ uint32_t pb_crc32c_table(const uint8_t *p, size_t n) {
 }
 
 #if defined(__x86_64__)
-static int hardware_present(void) { return __builtin_cpu_supports("sse4.2"); }
+/* Not __builtin_cpu_supports: it needs a symbol of the compiler's own library, which zig does not link. */
+static int hardware_present(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_SSE4_2);
+}
 
-__attribute__((target("sse4.2"))) static uint32_t hardware(const uint8_t *p, size_t n) {
+/* Clang has a feature of its own for these instructions; GCC counts them as part of SSE4.2. */
+#ifdef __clang__
+#define HARDWARE_TARGET "sse4.2,crc32"
+#else
+#define HARDWARE_TARGET "sse4.2"
+#endif
+
+__attribute__((target(HARDWARE_TARGET))) static uint32_t hardware(const uint8_t *p, size_t n) {
     uint64_t c = 0xFFFFFFFFu;
     for (; n >= 8; n -= 8, p += 8) c = __builtin_ia32_crc32di(c, load64(p));
     uint32_t d = (uint32_t)c;
@@ -91,6 +105,6 @@ static void choose_version(void) {
 }
 
 void pb_crc32c_init(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, choose_version);
+    static pb_once once = PB_ONCE;
+    pb_do_once(&once, choose_version);
 }

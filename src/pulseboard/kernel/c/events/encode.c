@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "crc32c.h"
+#include "files.h"
 
 static int reserve(pb_buffer *b, size_t more) {
     if (b->cap - b->n >= more) return 1;
@@ -148,7 +148,7 @@ void pb_buffer_drop(pb_buffer *b, size_t n) {
 int pb_buffer_write(pb_buffer *b, int fd, uint64_t *offset) {
     size_t done = 0;
     while (done < b->n) {
-        ssize_t k = pwrite(fd, b->bytes + done, b->n - done, (off_t)(*offset + done));
+        ssize_t k = pb_pwrite(fd, b->bytes + done, b->n - done, *offset + done);
         if (k < 0 && errno == EINTR) continue;
         /* The file may now end in half a record. *offset has not moved, so the next try overwrites it. */
         if (k < 0) return errno;

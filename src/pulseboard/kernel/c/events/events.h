@@ -13,11 +13,11 @@
 #ifndef PB_EVENTS_H
 #define PB_EVENTS_H
 
-#include <pthread.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "memory.h"
+#include "threads.h"
 #include "wire.h"
 
 /* ---------- columns */
@@ -117,8 +117,8 @@ typedef struct {
 } pb_restart;
 
 typedef struct {
-    pthread_mutex_t lock;          /* held while columns change, released between pieces of a file */
-    pthread_mutex_t loading;       /* held from the first piece to the last; acquired before `lock` */
+    pb_mutex lock;                 /* held while columns change, released between pieces of a file */
+    pb_mutex loading;              /* held from the first piece to the last; acquired before `lock` */
     /* Real paths of directories, each with its zero, then an empty one: a file must be in one of them. NULL: anywhere.
      * Not owned by the log. */
     const char *within;
@@ -150,8 +150,7 @@ typedef struct {
     int end, error;
     uint64_t size; /* of the file at the last load */
     int64_t mtime_ns;
-    dev_t dev;
-    ino_t ino;
+    uint64_t dev, ino;
     uint64_t generation; /* how often the log has started over: the file was replaced or truncated */
     uint8_t last_bytes[16]; /* the bytes before `offset`, to detect a rewritten file */
     uint32_t last_bytes_n;

@@ -1,27 +1,14 @@
 /* Files to logs: read in pieces, not mapped, so that a file truncated while it is read is an ordinary
  * short read and not a SIGBUS (docs/design/reading.md). */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "events.h"
-#include "read_at.h"
+#include "files.h"
 
 /* 256 KiB: stays in the L2 cache between the copy and the parse. */
 enum { PIECE = 256 << 10 };
-
-static int64_t mtime_ns(const struct stat *st) {
-#ifdef __APPLE__
-    return (int64_t)st->st_mtimespec.tv_sec * 1000000000 + st->st_mtimespec.tv_nsec;
-#else
-    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-#endif
-}
 
 static int reserve(pb_scratch *s, size_t n) {
     if (s->cap >= n) return 1;
@@ -32,9 +19,9 @@ static int reserve(pb_scratch *s, size_t n) {
     return 1;
 }
 
-static int rewritten(const pb_log *log, int fd, const struct stat *st) {
+static int rewritten(const pb_log *log, int fd, const pb_file_info *info) {
     if (!log->offset) return 0;
-    if (log->dev != st->st_dev || log->ino != st->st_ino || (uint64_t)st->st_size < log->offset) return 1;
+    if (log->dev != info->dev || log->ino != info->ino || info->size < log->offset) return 1;
     uint8_t now[sizeof log->first_bytes];
     uint32_t first = log->first_bytes_n, last = log->last_bytes_n;
     return pb_read_at(fd, now, last, log->offset - last) != (ssize_t)last || memcmp(now, log->last_bytes, last) != 0 ||
@@ -70,21 +57,21 @@ static void read_new(pb_log *log, int fd, uint64_t size, pb_scratch *scratch) {
         }
         if (!got) break; /* truncated while it was read: the next load will notice */
         kept += (size_t)got;
-        pthread_mutex_lock(&log->lock);
+        pb_mutex_lock(&log->lock);
         log->pool = &scratch->pool;
         size_t consumed = pb_feed(log, scratch->bytes, kept, &want);
         log->pool = NULL;
-        pthread_mutex_unlock(&log->lock);
+        pb_mutex_unlock(&log->lock);
         if (log->end > PB_END_TORN) break;
         kept -= consumed;
         memmove(scratch->bytes, scratch->bytes + consumed, kept);
     }
     if (from_start) {
-        pthread_mutex_lock(&log->lock);
+        pb_mutex_lock(&log->lock);
         log->pool = &scratch->pool;
         pb_log_trim(log);
         log->pool = NULL;
-        pthread_mutex_unlock(&log->lock);
+        pb_mutex_unlock(&log->lock);
     }
 }
 
@@ -93,76 +80,61 @@ void pb_scratch_free(pb_scratch *scratch) {
     pb_pool_free(&scratch->pool);
 }
 
-/* The path of an open file, without links; 0 if it cannot be found. */
-static int path_of(int fd, const struct stat *st, const char *path, char real[PATH_MAX]) {
-    char link[40];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t n = readlink(link, real, PATH_MAX - 1);
-    if (n >= 0) {
-        real[n] = 0;
-        return 1;
-    }
-    /* A system without /proc: the path now, if it still leads to this file. */
-    struct stat now;
-    return realpath(path, real) && !stat(real, &now) && now.st_dev == st->st_dev && now.st_ino == st->st_ino;
-}
-
 /* Whether an open file is in one of the directories. Asked of the open file, because any part of its path may have
  * become a link since the directory was listed. */
-static int is_within(const char *tops, int fd, const struct stat *st, const char *path) {
-    char real[PATH_MAX];
-    if (!path_of(fd, st, path, real)) return 0;
+static int is_within(const char *tops, int fd, const pb_file_info *info, const char *path) {
+    char real[PB_MAX_PATH];
+    if (!pb_path_of(fd, info, path, real)) return 0;
     for (size_t n; (n = strlen(tops)); tops += n + 1) {
         if (strncmp(real, tops, n)) continue;
-        if (!real[n] || real[n] == '/' || tops[n - 1] == '/') return 1;
+        if (!real[n] || pb_is_separator(real[n]) || pb_is_separator(tops[n - 1])) return 1;
     }
     return 0;
 }
 
 /* The caller holds log->loading. */
 static void load(pb_log *log, const char *path, pb_scratch *scratch) {
-    struct stat st;
+    pb_file_info info;
     log->error = 0;
-    /* O_NONBLOCK: a pipe with this name must not block us. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &st)) {
+    int fd = pb_open(path);
+    if (fd < 0 || !pb_info_of(fd, &info)) {
         log->end = PB_END_ERRNO;
         log->error = errno;
         if (fd >= 0) close(fd);
         return;
     }
-    if (!S_ISREG(st.st_mode)) log->end = PB_END_NOT_A_FILE;
-    else if (log->within && !is_within(log->within, fd, &st, path)) log->end = PB_END_OUTSIDE;
+    if (!info.is_regular) log->end = PB_END_NOT_A_FILE;
+    else if (log->within && !is_within(log->within, fd, &info, path)) log->end = PB_END_OUTSIDE;
     else {
-        if (rewritten(log, fd, &st)) {
-            pthread_mutex_lock(&log->lock);
+        if (rewritten(log, fd, &info)) {
+            pb_mutex_lock(&log->lock);
             pb_log_reset(log, log->version_at_start, log->most_recent_at_start);
-            pthread_mutex_unlock(&log->lock);
+            pb_mutex_unlock(&log->lock);
         }
-        log->dev = st.st_dev;
-        log->ino = st.st_ino;
-        log->size = (uint64_t)st.st_size;
-        log->mtime_ns = mtime_ns(&st);
+        log->dev = info.dev;
+        log->ino = info.ino;
+        log->size = info.size;
+        log->mtime_ns = info.mtime_ns;
         read_new(log, fd, log->size, scratch);
     }
     close(fd);
 }
 
 void pb_load(pb_log *log, const char *path, pb_scratch *scratch) {
-    pthread_mutex_lock(&log->loading);
+    pb_mutex_lock(&log->loading);
     load(log, path, scratch);
-    pthread_mutex_unlock(&log->loading);
+    pb_mutex_unlock(&log->loading);
 }
 
 void pb_reload(pb_log *log, const char *path, uint64_t generation, pb_scratch *scratch) {
-    pthread_mutex_lock(&log->loading);
+    pb_mutex_lock(&log->loading);
     if (log->generation == generation) {
-        pthread_mutex_lock(&log->lock);
+        pb_mutex_lock(&log->lock);
         pb_log_reset(log, log->version_at_start, log->most_recent_at_start);
-        pthread_mutex_unlock(&log->lock);
+        pb_mutex_unlock(&log->lock);
         load(log, path, scratch);
     }
-    pthread_mutex_unlock(&log->loading);
+    pb_mutex_unlock(&log->loading);
 }
 
 void pb_batch_work(pb_batch *batch) {

@@ -45,8 +45,8 @@ pb_log *pb_log_new(void) {
     pb_crc32c_init();
     pb_log *log = calloc(1, sizeof *log);
     if (!log) return NULL;
-    pthread_mutex_init(&log->lock, NULL);
-    pthread_mutex_init(&log->loading, NULL);
+    pb_mutex_init(&log->lock);
+    pb_mutex_init(&log->loading);
     pb_log_reset(log, 0, -1);
     log->generation = 0;
     return log;
@@ -55,8 +55,8 @@ pb_log *pb_log_new(void) {
 void pb_log_free(pb_log *log) {
     if (!log) return;
     free_contents(log);
-    pthread_mutex_destroy(&log->lock);
-    pthread_mutex_destroy(&log->loading);
+    pb_mutex_destroy(&log->lock);
+    pb_mutex_destroy(&log->loading);
     free(log);
 }
 

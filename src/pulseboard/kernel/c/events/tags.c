@@ -1,7 +1,6 @@
 /* Tags in a hash table, and the short list of plugins. */
 #include "tags.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@ static inline uint64_t fold(uint64_t a, uint64_t b) {
 
 static void seed_hash(void) {
     struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
+    timespec_get(&t, TIME_UTC);
     FILE *f = fopen("/dev/urandom", "rb");
     if (!f || fread(&hash_seed, sizeof hash_seed, 1, f) != 1)
         hash_seed = fold((uint64_t)t.tv_nsec ^ (uintptr_t)&t, (uint64_t)t.tv_sec | 1);
@@ -26,8 +25,8 @@ static void seed_hash(void) {
 }
 
 void pb_tags_init(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, seed_hash);
+    static pb_once once = PB_ONCE;
+    pb_do_once(&once, seed_hash);
 }
 
 static inline uint32_t hash_tag(pb_ptr p, uint32_t n) {

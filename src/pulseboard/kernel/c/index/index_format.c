@@ -1,10 +1,9 @@
 /* Checksums of an index, and bounded reads from its head. */
 #include "index_format.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "files.h"
 
 /* ---------- checksums: of 64-bit words, because nearly everything in an index consists of them */
 
@@ -47,11 +46,11 @@ uint64_t pb_index_get_u64(pb_index_cursor *cursor) {
 }
 
 int pb_index_open_stored(const pb_log *log) {
-    struct stat st;
+    pb_file_info info;
     if (!log->stored_path) return -1;
-    int fd = open(log->stored_path, O_RDONLY | O_CLOEXEC);
+    int fd = pb_open(log->stored_path);
     if (fd < 0) return -1;
-    if (fstat(fd, &st) || (uint64_t)st.st_dev != log->stored_dev || (uint64_t)st.st_ino != log->stored_ino) {
+    if (!pb_info_of(fd, &info) || info.dev != log->stored_dev || info.ino != log->stored_ino) {
         close(fd);
         return -1;
     }

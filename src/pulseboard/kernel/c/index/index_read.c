@@ -1,14 +1,11 @@
 /* Reading the index of one event file. */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "files.h"
 #include "index.h"
 #include "index_format.h"
 #include "points.h"
-#include "read_at.h"
 #include "tags.h"
 
 /* ---------- the head */
@@ -95,8 +92,8 @@ static void set_numbers(pb_log *log, const pb_index_log *k) {
     log->last_tag = (uint32_t)k->last_tag;
     log->size = k->size;
     log->mtime_ns = k->mtime_ns;
-    log->dev = (dev_t)k->dev;
-    log->ino = (ino_t)k->ino;
+    log->dev = k->dev;
+    log->ino = k->ino;
     memcpy(log->last_bytes, k->last_bytes, sizeof log->last_bytes);
     memcpy(log->first_bytes, k->first_bytes, sizeof log->first_bytes);
     log->last_bytes_n = (uint32_t)k->last_bytes_n;
@@ -156,22 +153,22 @@ static uint8_t *read_head(int fd, uint64_t file_size, uint64_t *n, uint64_t *dat
 }
 
 int pb_index_read(pb_log *log, const char *path) {
-    struct stat st;
+    pb_file_info info;
     int done = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = pb_open(path);
     if (fd < 0) return 0;
-    pthread_mutex_lock(&log->loading);
-    pthread_mutex_lock(&log->lock);
-    if (!log->offset && !log->tag_n && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
+    pb_mutex_lock(&log->loading);
+    pb_mutex_lock(&log->lock);
+    if (!log->offset && !log->tag_n && pb_info_of(fd, &info) && info.is_regular) {
         uint64_t n = 0, data_end = 0, generation = log->generation;
-        uint8_t *head = read_head(fd, (uint64_t)st.st_size, &n, &data_end);
+        uint8_t *head = read_head(fd, info.size, &n, &data_end);
         if (head) {
             pb_index_cursor cursor = {head, head + n, 0};
             done = get_head(&cursor, log, data_end);
             if (done) {
                 log->stored_path = strdup(path);
-                log->stored_dev = st.st_dev;
-                log->stored_ino = st.st_ino;
+                log->stored_dev = info.dev;
+                log->stored_ino = info.ino;
                 done = log->stored_path != NULL;
             }
             if (!done) {
@@ -181,8 +178,8 @@ int pb_index_read(pb_log *log, const char *path) {
             free(head);
         }
     }
-    pthread_mutex_unlock(&log->lock);
-    pthread_mutex_unlock(&log->loading);
+    pb_mutex_unlock(&log->lock);
+    pb_mutex_unlock(&log->loading);
     close(fd);
     return done;
 }
@@ -198,7 +195,7 @@ static uint8_t *read_items(pb_log *log, const pb_column *c, size_t item_size, si
     uint8_t *bytes = malloc(before + n);
     if (bytes && (pb_read_at(fd, bytes + before, n, c->stored_at) != (ssize_t)n ||
                   pb_index_sum(0, bytes + before, n) != c->stored_sum)) {
-        unlink(log->stored_path); /* so that nothing reads it again */
+        pb_remove(log->stored_path); /* so that nothing reads it again */
         free(bytes);
         bytes = NULL;
     }

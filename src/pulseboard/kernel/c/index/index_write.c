@@ -2,11 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "files.h"
 #include "index.h"
 #include "index_format.h"
-#include "read_at.h"
 
 /* Bytes copied or written at a time. */
 enum { SLICE = 1 << 20 };
@@ -170,7 +169,7 @@ static int write_column(pb_log *log, output *out, uint64_t generation, uint32_t 
     *sum = 0;
     for (uint64_t from = 0; from < n && !out->error && !damaged;) {
         uint64_t count = n - from < max_count ? n - from : max_count, at = 0;
-        pthread_mutex_lock(&log->lock);
+        pb_mutex_lock(&log->lock);
         int started_over = log->generation != generation;
         if (!started_over) {
             const pb_column *c = spans ? &log->tags[tag].spans : &log->tags[tag].points;
@@ -183,7 +182,7 @@ static int write_column(pb_log *log, output *out, uint64_t generation, uint32_t 
             } else if (spans) copy_span_items(c, from, count, (pb_span *)slice);
             else copy_point_items(c, from, count, (pb_point *)slice);
         }
-        pthread_mutex_unlock(&log->lock);
+        pb_mutex_unlock(&log->lock);
         if (started_over) {
             if (fd >= 0) close(fd);
             return EAGAIN;
@@ -227,10 +226,10 @@ int pb_index_write(pb_log *log, int fd) {
     output out = {.fd = fd};
     buffer head = {0};
     /* The head first, under the lock. Columns only grow, so the parts of them that it lists do not change. */
-    pthread_mutex_lock(&log->lock);
+    pb_mutex_lock(&log->lock);
     uint64_t generation = log->generation;
     put_head(&head, log);
-    pthread_mutex_unlock(&log->lock);
+    pb_mutex_unlock(&log->lock);
     emit(&out, PB_INDEX_MAGIC, PB_INDEX_MAGIC_SIZE);
     int error = head.failed ? ENOMEM : write_columns(log, &out, generation, &head);
     if (!error) {

@@ -3,17 +3,34 @@
 #include "number.h"
 
 #include <float.h>
-#include <locale.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "c_locale.h"
+
 enum { MAX_DIGITS = 19 };  // any 19 digits fit 64 bits
 enum { MAX_POWER = 27 };   // 10^27 = 5^27 * 2^27, and 5^27 fits 64 bits
 
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
+
+#if FLT_EVAL_METHOD == 0
+// Both numbers are exact, so the result is rounded once (Clinger, How to read floating point numbers accurately, 1990).
+static int exact(uint64_t digits, int power, double *value) {
+    static const double POWERS[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                      1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    if (digits >> 53 || power < -22 || power > 22) return 0;
+    *value = power < 0 ? (double)digits / POWERS[-power] : (double)digits * POWERS[power];
+    return 1;
+}
+#else
+static int exact(uint64_t digits, int power, double *value) {
+    (void)digits, (void)power, (void)value;
+    return 0;
+}
+#endif
 
 #if LDBL_MANT_DIG == 64
 static const long double POWERS[MAX_POWER + 1] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
@@ -22,6 +39,7 @@ static const long double POWERS[MAX_POWER + 1] = {1e0L,  1e1L,  1e2L,  1e3L,  1e
 
 // Exact unless the extended result lies next to the middle between two doubles; then returns 0.
 static int fast(uint64_t digits, int power, double *value) {
+    if (exact(digits, power, value)) return 1;
     if (power < -MAX_POWER || power > MAX_POWER) return 0;
     long double wide = (long double)digits;
     wide = power < 0 ? wide / POWERS[-power] : wide * POWERS[power];
@@ -34,30 +52,40 @@ static int fast(uint64_t digits, int power, double *value) {
     return 1;
 }
 #else
-static int fast(uint64_t digits, int power, double *value) {
-    static const double POWERS[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                      1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    if (digits >> 53 || power < -22 || power > 22) return 0;
-    *value = power < 0 ? (double)digits / POWERS[-power] : (double)digits * POWERS[power];
-    return 1;
-}
+static int fast(uint64_t digits, int power, double *value) { return exact(digits, power, value); }
 #endif
 
 static double slow(const char *p, size_t n) {
-    static locale_t c_locale;
     char small[64];
     char *text = n < sizeof small ? small : malloc(n + 1);
     if (!text) return NAN;
     memcpy(text, p, n);
     text[n] = 0;
-    if (!c_locale) c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);  // at worst two threads make two
-    double value = c_locale ? strtod_l(text, NULL, c_locale) : strtod(text, NULL);
+    double value = pb_strtod(text);
     if (text != small) free(text);
     return value;
 }
 
+// The same as `pb_number` for a few digits, perhaps with a point, as most logged numbers are; 0 for all others.
+static size_t plain(const char *p, const char *end, double *value) {
+    const char *start = p, *limit = end - p > MAX_DIGITS ? p + MAX_DIGITS : end;
+    uint64_t digits = 0;
+    int power = 0;
+    for (; p < limit && is_digit(*p); p++) digits = 10 * digits + (uint64_t)(*p - '0');
+    if (p == start) return 0;
+    if (p < limit && *p == '.') {
+        const char *point = p++;
+        for (; p < limit && is_digit(*p); p++) digits = 10 * digits + (uint64_t)(*p - '0');
+        power = (int)(point + 1 - p);
+    }
+    if (p < end && (is_digit(*p) || *p == '.' || *p == 'e' || *p == 'E')) return 0;
+    return exact(digits, power, value) ? (size_t)(p - start) : 0;
+}
+
 size_t pb_number(const char *p, const char *end, double *value) {
     const char *start = p;
+    size_t used = plain(p, end, value);
+    if (used) return used;
     uint64_t digits = 0;
     int count = 0, power = 0, any = 0;
     for (; p < end && is_digit(*p); p++) {

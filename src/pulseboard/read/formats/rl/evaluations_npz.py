@@ -15,6 +15,7 @@ from pulseboard.core.note import Note
 from pulseboard.core.series import Series
 from pulseboard.read.axis.info import AxisInfo
 from pulseboard.read.format import Candidate, RunData, reader
+from pulseboard.rundir.regular_file import open_regular
 
 _MAX_BYTES = 256 << 20
 _TAGS = {"results": "eval/mean_reward", "ep_lengths": "eval/mean_ep_length", "successes": "eval/success_rate"}
@@ -46,7 +47,7 @@ def read_evaluations(path: str) -> Iterator[RunData]:
 def _arrays(path: str) -> dict[str, Any]:
     if os.path.getsize(path) > _MAX_BYTES:
         raise ValueError(f"the file is larger than {_MAX_BYTES >> 20} MiB")
-    with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
+    with open_regular(path) as stream, np.load(stream, allow_pickle=False) as archive:
         size = sum(info.file_size for info in archive.zip.infolist())
         if size > _MAX_BYTES:
             raise ValueError(f"the arrays are larger than {_MAX_BYTES >> 20} MiB")

@@ -9,6 +9,7 @@ iter 120: loss 3.2011, time 130.2ms, mfu 38.1%                           nanoGPT
 Epoch 3/10, then 782/782 - 5s - loss: 1.2 - val_loss: 1.4                 Keras
 Epoch: [3][40/1251]  Time 0.5 (0.6)  Loss 6.9 (7.0)                       PyTorch's ImageNet example
 **** EPOCH 019 ****, then mean loss: 0.07                                 a header, metrics on the lines below
+Test Error: , then Accuracy: 64.4%, Avg loss: 1.07                        PyTorch's quickstart
 {'loss': 2.5, 'learning_rate': 5e-05, 'epoch': 0.3}                       Hugging Face Trainer
 """
 
@@ -41,7 +42,7 @@ _NUMBER_BYTES = b"0123456789.,eE+-naifNAIFkKMGT"
 def _is_training_log(candidate: Candidate) -> bool:
     if encoding_of(candidate.head) is None:
         return False
-    table = LineTable(key_values)
+    table = LineTable(key_values, headings=True)
     table.feed("\n".join([*candidate.lines, ""]).encode("utf-8", "replace"))
     columns, _ = metrics_and_counts(table.columns(), table.row_count)
     return looks_like_training(columns, given=candidate.given)
@@ -53,7 +54,7 @@ class TextLog:
     def __init__(self, path: str) -> None:
         self.path = path
         self._file = LineFile(path)
-        self._table = LineTable(key_values, threads=threads_for(path))
+        self._table = LineTable(key_values, threads=threads_for(path), headings=True)
         self._named = NamedRows(self._table)
         self._runs = GrowingRuns(path, search=_searched, how=_HOW)
         self.read_on()

@@ -11,6 +11,7 @@ from pulseboard.read.axis.info import AxisInfo
 from pulseboard.read.format import Candidate, RunData, reader
 from pulseboard.read.formats.csv_table import CsvTable
 from pulseboard.read.parsing.table_runs import runs_of_table
+from pulseboard.rundir.regular_file import open_regular
 
 
 def _files(directory: str) -> Iterator[str]:
@@ -23,7 +24,7 @@ def _is_dvclive(candidate: Candidate) -> bool:
     if not candidate.is_directory or os.path.basename(os.path.dirname(candidate.path)) != "plots":
         return False
     for path in _files(candidate.path):
-        with open(path, "rb") as stream:
+        with open_regular(path) as stream:
             header = stream.read(4096).split(b"\n")[0].split(b"\t")
         return b"step" in header
     return False

@@ -16,6 +16,7 @@ from typing import Any
 from pulseboard.core.note import Note
 from pulseboard.read.format import Candidate, RunData, reader
 from pulseboard.read.parsing.series_builder import SeriesBuilder
+from pulseboard.rundir.regular_file import open_regular
 
 # Columns of `neptune-exporter`.
 _NEEDED = ("attribute_path", "step", "float_value")
@@ -38,7 +39,7 @@ def _is_neptune(candidate: Candidate) -> bool:
 
 def _tail(path: str) -> bytes:
     """The end of the file, where Parquet keeps the names of the columns."""
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         stream.seek(0, 2)
         stream.seek(max(0, stream.tell() - (1 << 20)))
         return stream.read()
@@ -84,13 +85,14 @@ def _runs_in(path: str, parts: list[str]) -> Iterator[RunData]:
     notes: list[Note] = []
     for part in parts:
         try:
-            file = parquet.ParquetFile(part)
-            wanted = (*_RUN_NAMES, *_NEEDED, *_VALUES, "timestamp")
-            names = [name for name in dict.fromkeys(wanted) if name in file.schema_arrow.names]
-            for batch in file.iter_batches(columns=names):
-                for row in batch.to_pylist():
-                    name = next((str(row[name]) for name in _RUN_NAMES if row.get(name) is not None), "")
-                    runs.setdefault(name, _Run()).add(row)
+            with open_regular(part) as stream:
+                file = parquet.ParquetFile(stream)
+                wanted = (*_RUN_NAMES, *_NEEDED, *_VALUES, "timestamp")
+                names = [name for name in dict.fromkeys(wanted) if name in file.schema_arrow.names]
+                for batch in file.iter_batches(columns=names):
+                    for row in batch.to_pylist():
+                        name = next((str(row[name]) for name in _RUN_NAMES if row.get(name) is not None), "")
+                        runs.setdefault(name, _Run()).add(row)
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             notes.append(Note("damage", f"The file cannot be read: {error}.", part))
     if not runs and notes:

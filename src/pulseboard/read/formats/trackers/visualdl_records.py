@@ -14,6 +14,7 @@ from pulseboard.core.note import Note
 from pulseboard.core.plural import plural
 from pulseboard.read.format import Candidate, RunData, reader
 from pulseboard.read.parsing.series_builder import SeriesBuilder
+from pulseboard.rundir.regular_file import open_regular
 from pulseboard.tbformat.wire import MalformedMessage, Message
 
 _LENGTH = struct.Struct("<Q")
@@ -32,7 +33,7 @@ def read_visualdl(path: str) -> Iterator[RunData]:
     """One run: its scalars."""
     builder, bad, notes = SeriesBuilder(), 0, list[Note]()
     size = os.path.getsize(path)
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         while len(header := stream.read(_LENGTH.size)) == _LENGTH.size:
             (length,) = _LENGTH.unpack(header)
             if length > size - stream.tell():

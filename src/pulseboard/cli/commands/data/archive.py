@@ -82,8 +82,11 @@ def run(args: argparse.Namespace) -> int:
                 "failed": failed,
             }
         )
+    elif args.brief:
+        terminal.print_rows((move.run, move.source, move.target, move.size) for move in moves)
     else:
         _print(args, moves, done, live)
+    if not args.json:
         for line in failed:
             print(f"pulseboard: {line}", file=sys.stderr)
     return 1 if failed else 0

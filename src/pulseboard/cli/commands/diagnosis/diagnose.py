@@ -6,6 +6,7 @@ causes, what to check next, and which checks could not run because their metrics
   pulseboard diagnose runs/                     every run, with a summary table if there are several
   pulseboard diagnose runs/ -r baseline --all   one run, with all findings and every check that could not run
   pulseboard diagnose runs/ --json              for programs; the same schema as the dashboard's
+  pulseboard diagnose runs/ --brief             one line per run: its name and the verdict
   pulseboard diagnose runs/ --fail-on warning   exit code 1 on a warning or worse
   pulseboard diagnose runs/ --watch             keep running; report incidents as they open, change and end
   pulseboard diagnose runs/new --against runs/good   compare with three or more known-good runs of the same task
@@ -108,6 +109,11 @@ def _print(reports: Sequence[RunReport], args: argparse.Namespace) -> None:
     kind = "json" if args.json else args.format
     if args.output and kind == "text":
         kind = {".md": "markdown", ".html": "html", ".json": "json"}.get(Path(args.output).suffix, "text")
+    if args.brief:
+        from pulseboard.diagnose.report.sentences import verdict
+
+        terminal.print_rows((report.run, verdict(report)) for report in reports)
+        return
     if kind == "text" and not args.output:
         _show(reports, everything=args.all)
         return

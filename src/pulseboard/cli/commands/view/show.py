@@ -6,6 +6,7 @@ For everything else: the kind and the number of values. With --chart, a chart of
   pulseboard show runs/                          the most recently active runs
   pulseboard show runs/ -r baseline              the tags of one run
   pulseboard show runs/ -r baseline -t loss -c   a chart of every matching tag
+  pulseboard show runs/ --brief                  run, tag, points, last, min, max and last step, separated by tabs
 """
 
 from __future__ import annotations
@@ -34,6 +35,12 @@ def run(args: argparse.Namespace) -> None:
     runs = options.chosen_runs(log, args)
     if args.json:
         options.print_json({"schema": 1, "runs": [_record(run, args) for run in runs]})
+        return
+    if args.brief:
+        for run in runs:
+            stats = {one.tag: one for one in run.stats()}
+            for one in (stats[tag] for tag in options.chosen_tags(run.tags("scalar"), args)):
+                terminal.print_rows([(run.name, one.tag, one.count, one.last, one.min, one.max, one.max_step)])
         return
     terminal.print_notes([note for run in runs for note in run.notes()])
     console = terminal.console()

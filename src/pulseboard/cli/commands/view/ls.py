@@ -6,6 +6,7 @@ everything else is still read.
   pulseboard ls runs/                        every run below a log directory
   pulseboard ls runs/ -r '^sweep/'           runs whose names match
   pulseboard ls mine:runs/ theirs:/data/runs   two log directories, each with a name
+  pulseboard ls runs/ --brief                run, last step, points, tags and start, separated by tabs
   pulseboard ls runs/ --json                 for programs, with all notes about damaged files
 """
 
@@ -33,6 +34,11 @@ def run(args: argparse.Namespace) -> None:
                 "runs": [_record(run) for run in runs],
                 "notes": options.note_records(log.notes()),
             }
+        )
+        return
+    if args.brief:
+        terminal.print_rows(
+            (run.name, run.last_step, run.points, len(run.tags()), wording.date(run.started)) for run in runs
         )
         return
     terminal.print_notes(log.notes())

@@ -7,6 +7,8 @@ free port. With --bind_all or another --host, others can reach it with the token
   pulseboard --logdir runs/ --port 7007          TensorBoard's flags
   pulseboard mine:runs/ theirs:/data/runs        two log directories, each with a name
   pulseboard s3://bucket/runs ssh://gpu1/data/runs   remote directories
+  pulseboard clickhouse://db/team                runs that `pulseboard push` put into a database
+  pulseboard runs/ --alerts alerts.toml          send messages when something happens
   pulseboard runs/ --bind_all                    for everyone who has the link
   pulseboard runs/ --host 0.0.0.0 --certfile cert.pem --keyfile key.pem
 """
@@ -20,9 +22,13 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pulseboard.cli import advice
 from pulseboard.core.errors import LogNotFound, PulseboardError
+from pulseboard.core.locations import is_url
+from pulseboard.rundir import layout
 
 if TYPE_CHECKING:
+    from pulseboard.alerts.watcher import Watcher
     from pulseboard.record.settings import Settings
     from pulseboard.serve.live.dashboard import Dashboard
     from pulseboard.serve.server import Server
@@ -56,6 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="seconds between checks where file-system events do not work; 0: read once",
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="print requests and bytes of remote directories")
+    parser.add_argument("--alerts", metavar="FILE", help="send messages by the rules in FILE (docs/guides/alerts.md)")
     access = parser.add_argument_group("access")
     access.add_argument("--token", help="require this token; safer in $PULSEBOARD_TOKEN, which `ps` does not show")
     access.add_argument("--read_token", metavar="TOKEN", help="a token for read-only access")
@@ -136,14 +143,19 @@ def run(args: argparse.Namespace) -> int:
         raise LogNotFound("(none)", why="no log directory given; try `pulseboard runs/`")
     if args.port is None and project is not None and project.port != DEFAULT_PORT:
         args.port = project.port
+    from pulseboard.database.url import database_among
     from pulseboard.read.discovery.log_directory import log_directories_from
     from pulseboard.serve.server import Server
     from pulseboard.serve.settings import ServerSettings
 
     settings = ServerSettings(**options_of(args))
-    directories = log_directories_from(paths, links_out=settings.follow_links, may_be_missing=True)
+    database = database_among(paths)
+    directories = [] if database else log_directories_from(paths, links_out=settings.follow_links, may_be_missing=True)
     missing = [one.path for one in directories if one.url is None and not os.path.exists(one.path)]
-    server = Server(directories, settings)
+    alerts = _started_alerts(args.alerts)
+    server = Server(directories, settings, database=database)
+    if alerts is not None:
+        server.dashboard.diagnosis.listen(alerts.take)
     try:
         missing += server.dashboard.runs.connect()
     except PulseboardError:  # such as missing credentials: nothing would ever be shown
@@ -151,6 +163,9 @@ def run(args: argparse.Namespace) -> int:
         raise
     for path in missing:
         print(f"Waiting for {path}, which does not exist yet.", file=sys.stderr, flush=True)
+    for path in paths:
+        if not is_url(path) and not _exists(path) and (hint := advice.on_missing(path)):
+            print(hint, file=sys.stderr, flush=True)
     loading = _Progress(server, verbose=args.verbose)
     try:
         server.dashboard.start(on_loaded=loading.done)
@@ -165,9 +180,35 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _exists(given: str) -> bool:
+    path = layout.split_named_path(given)[1]
+    return "*" in path or os.path.exists(path)
+
+
+def has_project_settings() -> bool:
+    """Whether the working directory has a file that names the log directory."""
+    return os.path.isfile(_PROJECT_FILE)
+
+
+def _started_alerts(path: str | None) -> Watcher | None:
+    """A watcher with the rules of a file, which also looks for runs that stall or end."""
+    if path is None:
+        return None
+    import threading
+
+    from pulseboard.alerts.watcher import keep_ticking
+    from pulseboard.cli.commands.diagnosis.alerts import started
+
+    watcher, _ = started(path)
+    threading.Thread(
+        target=keep_ticking, args=(watcher, threading.Event()), name="pulseboard-tick", daemon=True
+    ).start()
+    return watcher
+
+
 def _project_settings() -> Settings | None:
     """The settings of `configs/tensorboard.json` in the working directory; None if there is no such file."""
-    if not os.path.isfile(_PROJECT_FILE):
+    if not has_project_settings():
         return None
     from pulseboard.record.settings import load_settings
 
@@ -246,6 +287,10 @@ class _Progress:
             f"{wording.plural(len(dashboard.runs), 'run')}, {wording.plural(points, 'point')}, read in {took:.1f} s."
         )
         print(("\r" if self._shown else "") + summary, file=sys.stderr, flush=True)
+        if not dashboard.runs:
+            for line in advice.on_empty(one.path for one in dashboard.runs.log_directories if one.url is None):
+                print(line, file=sys.stderr)
+            print(f"Runs appear on the page when something is logged. {advice.DEMO}", file=sys.stderr, flush=True)
         if self._verbose:
             _print_traffic(self._server)
         outside = [note for note in dashboard.runs.notes() if "leads out of the log directories" in note.what]

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pulseboard.cli import findings
-from pulseboard.cli.commands.serve import port_number
+from pulseboard.cli.commands.view.serve import port_number
 
 if TYPE_CHECKING:
     from pulseboard.core.finding import RunReport

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    found = options.load(args)
+    found = options.load(args, files=True)
     chosen = options.chosen_runs(found, args)
     runs = [one for one in chosen if isinstance(one.main, ParsedRun)]
     picked = [(one, options.chosen_tags(one.tags("scalar"), args)) for one in runs]
@@ -42,6 +42,9 @@ def _report(args: argparse.Namespace, written: list[dict[str, Any]], *, left_out
     if args.json:
         records = options.note_records(notes)
         options.print_json({"schema": 1, "imported": written, "already_event_files": left_out, "notes": records})
+        return
+    if args.brief:
+        terminal.print_rows((row["run"], row["format"], row["tags"], row["points"], row["output"]) for row in written)
         return
     terminal.print_notes(notes)
     console = terminal.console()

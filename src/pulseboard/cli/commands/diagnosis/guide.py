@@ -6,6 +6,7 @@ The guide is that of a profile, chosen by the run's tags or with --profile. Its 
   pulseboard guide runs/baseline                    the guide that fits the run
   pulseboard guide runs/ -r baseline --profile gpt  one run, another guide
   pulseboard guide runs/ --json                     for programs
+  pulseboard guide runs/ --brief                    one line per metric: run, tag, value, verdict
   pulseboard guide runs/ --fail-on warning          exit code 1 if a metric or a check is at a warning or worse
 
 Exit codes: 0 nothing at or above --fail-on (critical), 1 something is, 2 the input could not be read or no guide fits.
@@ -42,6 +43,10 @@ def run(args: argparse.Namespace) -> int:
         raise PulseboardError(f"No runs found below {', '.join(root.location for root in log.log_directories)}")
     if args.json:
         options.print_json(cards.to_dict())
+    elif args.brief:
+        for card in cards:
+            terminal.print_rows([(card.run, card.profile, card.status)])
+            terminal.print_rows((card.run, row.tag, row.value, row.verdict) for row in card.metrics)
     else:
         width = min(terminal.console().width, 120)
         for card in cards:

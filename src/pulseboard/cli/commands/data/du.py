@@ -4,6 +4,7 @@ Largest runs first. Sizes are those of event files on disk; archived files count
 
   pulseboard du runs/                   every run, and the total
   pulseboard du runs/ -r '^2024-'       runs whose names match
+  pulseboard du runs/ --brief           run and bytes, separated by a tab
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ def run(args: argparse.Namespace) -> None:
             {"run": r.name, "path": r.location, "size_bytes": r.size_bytes, "kinds": by_run[r.name]} for r in runs
         ]
         options.print_json({"schema": 1, "size_bytes": whole, "kinds": totals, "runs": records})
+        return
+    if args.brief:
+        terminal.print_rows((run.name, run.size_bytes) for run in runs)
         return
     terminal.print_notes(log.notes())
     console = terminal.console()

@@ -3,6 +3,7 @@
 pulseboard explain                     list every finding
 pulseboard explain loss-spike          the guide to one finding
 pulseboard explain loss-spike --json   the same, for programs
+pulseboard explain --brief             one line per finding
 pulseboard explain --profile gpt       a profile, shipped or your own file: metrics, ranges, decision flow, patterns
 """
 
@@ -18,7 +19,7 @@ from pulseboard.core.errors import PulseboardError
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("slug", nargs="?", metavar="SLUG", help="a finding, such as loss-spike; omit to list all")
     parser.add_argument("--profile", metavar="NAME|FILE", help="print a profile instead: general, gpt, hjepa, …")
-    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    options.add_forms(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -32,6 +33,9 @@ def run(args: argparse.Namespace) -> None:
         if args.json:
             options.print_json([{"slug": page.slug, "title": page.title, "summary": page.lead} for page in pages])
             return
+        if args.brief:
+            terminal.print_rows((page.slug, page.lead) for page in pages)
+            return
         table = terminal.table("finding", "what it detects", fold=("what it detects",))
         for page in pages:
             table.add_row(page.slug, page.lead)
@@ -42,6 +46,9 @@ def run(args: argparse.Namespace) -> None:
         options.print_json(
             {"slug": page.slug, "title": page.title, "causes": list(page.causes), "sections": page.sections}
         )
+        return
+    if args.brief:
+        terminal.print_rows([(page.slug, page.lead)])
         return
     _print_markdown(page.text)
 
@@ -57,6 +64,9 @@ def _explain_profile(args: argparse.Namespace) -> None:
         from dataclasses import asdict
 
         options.print_json(asdict(profile))
+        return
+    if args.brief:
+        terminal.print_rows([(profile.name, profile.title)])
         return
     _print_markdown(profile_text(profile))
 

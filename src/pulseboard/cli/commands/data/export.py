@@ -74,6 +74,8 @@ def run(args: argparse.Namespace) -> None:
     }
     if args.json:
         options.print_json({"schema": 1, **record})
+    elif args.brief:
+        terminal.print_rows([record.values()])
     else:
         size = wording.size(os.path.getsize(args.output))
         print(f"Wrote {wording.plural(points, 'point')} of {wording.plural(len(runs), 'run')} to {args.output}, {size}")
@@ -93,6 +95,8 @@ def _write_event_files(args: argparse.Namespace, picked: list[tuple[Run, list[st
         options.print_json(
             {"schema": 1, "output": args.output, "format": _TENSORBOARD, "runs": len(written), "points": points}
         )
+    elif args.brief:
+        terminal.print_rows([(args.output, _TENSORBOARD, len(written), points)])
     else:
         print(f"Wrote {wording.plural(points, 'point')} of {wording.plural(len(written), 'run')} to {args.output}")
 

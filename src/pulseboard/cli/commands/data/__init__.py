@@ -1,0 +1,1 @@
+"""Commands that move data: exports, conversions, archives, databases."""

@@ -1,0 +1,1 @@
+"""Commands about other programs: trainings to start, agents, shells, and the installation itself."""

@@ -1,0 +1,1 @@
+"""Commands that show what was logged: the dashboard, lists, tables and charts in the terminal."""
