@@ -33,8 +33,10 @@ LOG = "for step in range(3): run.log({'x': 1.0}, step=step)\n"
 
 def start(tmp_path, name, arguments, body):
     """A training in its own process: a file `name`, so that it is a program of its own."""
-    script = tmp_path / name
-    script.write_text(TRAIN.format(body=body))
+    script, text = tmp_path / name, TRAIN.format(body=body)
+    # Written once: a process that starts at the same time must not find the file half written.
+    if not script.exists() or script.read_text() != text:
+        script.write_text(text)
     return subprocess.Popen(
         [sys.executable, str(script), str(tmp_path / "runs"), repr(arguments)],
         stdin=subprocess.PIPE,
@@ -174,9 +176,9 @@ def test_the_same_id_again_is_a_run_of_its_own(tmp_path, capsys):
 
 def test_processes_that_want_the_same_id_at_once_get_different_ones(tmp_path):
     processes = [start(tmp_path, "train.py", {"run_id": "mine"}, LOG) for _ in range(4)]
-    assert sorted(process.communicate(timeout=300)[0].strip() for process in processes) == [
-        "mine", "mine-2", "mine-3", "mine-4",
-    ]  # fmt: skip
+    outputs = [process.communicate(timeout=300) for process in processes]
+    ids = ["mine", "mine-2", "mine-3", "mine-4"]
+    assert sorted(stdout.strip() for stdout, _ in outputs) == ids, [stderr for _, stderr in outputs]
 
 
 def test_an_empty_directory_of_that_name_is_used(tmp_path):
