@@ -90,6 +90,7 @@ def test_a_step_may_be_anything_that_is_a_whole_number(tmp_path, step):
     [
         (np.zeros(2), AssertionError),
         (torch.zeros(3), AssertionError),
+        ([1, 2], NotImplementedError),
         (None, NotImplementedError),
         ({"a": 1.0}, NotImplementedError),
         ("words", ValueError),
@@ -225,6 +226,7 @@ def test_numpy_numbers_are_hyperparameters_too(tmp_path):
         (([("lr", 1)], {}), TypeError),
         (({"lr": 1}, None), TypeError),
         (({"lr": [1, 2]}, {}), ValueError),
+        (({"lr": 1}, {"accuracy": [1, 2]}), NotImplementedError),
         (({"lr": 1}, {}, {"momentum": [1]}), TypeError),
         (({"lr": 1}, {}, {"lr": (1, 2)}), TypeError),
         (({"lr": 1}, {}, {"lr": ["one"]}), TypeError),

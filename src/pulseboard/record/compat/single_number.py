@@ -15,5 +15,6 @@ def single_number(value: Any) -> float:
         return number
     array = as_array(value).squeeze()
     if array.ndim:
-        raise AssertionError(f"A scalar must be one number; this {type(value).__name__} has shape {array.shape}.")
+        refused = NotImplementedError if isinstance(value, list | tuple) else AssertionError  # as torch does
+        raise refused(f"A scalar must be one number; this {type(value).__name__} has shape {array.shape}.")
     return float(array)
