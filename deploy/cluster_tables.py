@@ -11,6 +11,7 @@ import re
 from pulseboard.database.schema import MIGRATIONS, VERSION
 
 _SHARDING = {"runs": "run", "files": "run", "parts": "run", "entries": "cityHash64(key)", "schema_version": "1"}
+_SHARDING |= {"reports": "run", "workers": "cityHash64(name)", "audit": "1"}
 _WEEK_SECS = 7 * 24 * 3600
 _SETTINGS = f"replicated_deduplication_window = 100000, replicated_deduplication_window_seconds = {_WEEK_SECS}"
 

@@ -90,4 +90,32 @@ CREATE TABLE IF NOT EXISTS team.entries_local ON CLUSTER cluster (
 CREATE TABLE IF NOT EXISTS team.entries ON CLUSTER cluster AS team.entries_local
     ENGINE = Distributed(cluster, team, entries_local, cityHash64(key));
 
-INSERT INTO team.schema_version (version) VALUES (2);
+CREATE TABLE IF NOT EXISTS team.pruned_local ON CLUSTER cluster (part UInt64, tag UInt64, points UInt64)
+    ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/team/pruned', '{replica}', points) ORDER BY (part, tag);
+
+CREATE TABLE IF NOT EXISTS team.pruned ON CLUSTER cluster AS team.pruned_local
+    ENGINE = Distributed(cluster, team, pruned_local, part);
+
+CREATE TABLE IF NOT EXISTS team.reports_local ON CLUSTER cluster (
+    run UInt64, version String, report String CODEC(ZSTD(3)), worker String,
+    updated DateTime64(6) DEFAULT now64(6))
+    ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/team/reports', '{replica}', updated) ORDER BY run;
+
+CREATE TABLE IF NOT EXISTS team.reports ON CLUSTER cluster AS team.reports_local
+    ENGINE = Distributed(cluster, team, reports_local, run);
+
+CREATE TABLE IF NOT EXISTS team.workers_local ON CLUSTER cluster (name String, here Bool DEFAULT 1, seen DateTime64(6) DEFAULT now64(6))
+    ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/team/workers', '{replica}', seen) ORDER BY name;
+
+CREATE TABLE IF NOT EXISTS team.workers ON CLUSTER cluster AS team.workers_local
+    ENGINE = Distributed(cluster, team, workers_local, cityHash64(name));
+
+CREATE TABLE IF NOT EXISTS team.audit_local ON CLUSTER cluster (
+    at DateTime64(6) DEFAULT now64(6), who String, server String, kind LowCardinality(String), key String,
+    value String CODEC(ZSTD(3)))
+    ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/team/audit', '{replica}') ORDER BY at;
+
+CREATE TABLE IF NOT EXISTS team.audit ON CLUSTER cluster AS team.audit_local
+    ENGINE = Distributed(cluster, team, audit_local, 1);
+
+INSERT INTO team.schema_version (version) VALUES (3);

@@ -62,18 +62,19 @@ def check(connection: Connection) -> CheckResult:
 
 
 def _counts(rows: list[tuple[Any, ...]], names: dict[int, str], in_flight: set[int], *, kind: str) -> Iterator[Problem]:
-    for part, tag, expected, planned, n, top, total in rows:
+    for part, tag, count, planned, n, top, total, pruned in rows:
         run = names.get(part, f"part {part}")
         if part in in_flight:
             continue
-        if n > top:
-            yield Problem(kind, run, tag, f"{n - top} of {n} rows are there twice")
+        expected = count - pruned
+        if n and n > top - pruned:
+            yield Problem(kind, run, tag, f"{n - top + pruned} of {n} rows are there twice")
         elif n != expected:
             yield Problem(kind, run, tag, f"{n} rows, expected {expected}")
-        elif top != n or total != n * (n - 1) // 2:
+        elif n and (top != count or total != (pruned + count - 1) * n // 2):
             yield Problem(kind, run, tag, f"rows are missing among {n}")
-        elif planned != expected:
-            yield Problem("ledger", run, tag, f"plans for {planned} rows, expected {expected}")
+        elif planned != count:
+            yield Problem("ledger", run, tag, f"plans for {planned} rows, expected {count}")
 
 
 # The plan that counts is the first one in the table.
@@ -89,6 +90,9 @@ _NAMES = """SELECT p.part, r.name FROM {db}.parts AS p INNER JOIN (SELECT run, n
 # Only the last generation of a part counts: what was replaced in the log is being deleted.
 _LIVE = """(SELECT argMax(part, generation) AS part FROM {db}.parts GROUP BY run, rank)"""
 
+# What retention removed: the first points of a series.
+_PRUNED = "(SELECT part, tag, points FROM {db}.pruned FINAL)"
+
 _OPEN = f"SELECT DISTINCT part FROM {_FIRST} WHERE (part, number) NOT IN {_DONE} AND part IN {_LIVE}"
 
 _COUNTS = f"""
@@ -97,13 +101,14 @@ WITH planned AS (
     FROM {_FIRST} ARRAY JOIN tags AS tag, starts AS start, ends AS end
     WHERE (part, number) IN {_DONE} GROUP BY part, tag),
 found AS (SELECT part, tag, count() AS n, max(seq) + 1 AS top, sum(seq) AS total FROM {{db}}.TABLE GROUP BY part, tag)
-SELECT s.part, s.name, s.count, planned.n, found.n, found.top, found.total
+SELECT s.part, s.name, s.count, planned.n, found.n, found.top, found.total, pruned.points
 FROM (SELECT part, tag, name, count FROM {{db}}.series FINAL
       WHERE scalar = {{scalar:Bool}} AND part IN {_LIVE}) AS s
 LEFT JOIN planned ON planned.part = s.part AND planned.tag = s.tag
 LEFT JOIN found ON found.part = s.part AND found.tag = s.tag
-WHERE s.count != found.n OR s.count != planned.n OR (s.count > 0 AND found.top != found.n)
-   OR found.total * 2 != found.n * (found.n - 1) AND found.n > 0
+LEFT JOIN {_PRUNED} AS pruned ON pruned.part = s.part AND pruned.tag = s.tag
+WHERE s.count != found.n + pruned.points OR s.count != planned.n OR (found.n > 0 AND found.top != s.count)
+   OR found.total * 2 != found.n * (found.n + 2 * pruned.points - 1) AND found.n > 0
 ORDER BY s.name LIMIT {_MAX_SHOWN}"""
 
 # Each block twice, once from the points and once from the rollup, must be the same row.
@@ -118,11 +123,12 @@ SELECT wrong.part, any(s.name), count() FROM (
         FROM {{db}}.points WHERE part IN {_LIVE}
         GROUP BY part, tag, block HAVING count() >= bitShiftLeft(toUInt64(1), {{shift:UInt8}})
         UNION ALL
-        SELECT part, tag, block, (
+        SELECT r.part, r.tag, block, (
             toUInt64(nans), toUInt64(plus_infs), toUInt64(minus_infs), NOT isNaN(first),
             if(isNaN(first), 0, first), if(isNaN(min), 0, min), if(isNaN(max), 0, max),
             if(isNaN(last), 0, last), step_first, step_last) AS row
-        FROM {{db}}.rollup WHERE shift = {{shift:UInt8}} AND part IN {_LIVE})
+        FROM {{db}}.rollup AS r LEFT JOIN {_PRUNED} AS pruned ON pruned.part = r.part AND pruned.tag = r.tag
+        WHERE shift = {{shift:UInt8}} AND part IN {_LIVE} AND bitShiftLeft(block, shift) >= pruned.points)
     GROUP BY part, tag, block HAVING count() != 2 OR min(row) != max(row)) AS wrong
 LEFT JOIN (SELECT part, tag, name FROM {{db}}.series FINAL) AS s ON s.part = wrong.part AND s.tag = wrong.tag
 GROUP BY wrong.part, wrong.tag LIMIT {_MAX_SHOWN}"""

@@ -69,7 +69,23 @@ _V2 = (
     ENGINE = ReplacingMergeTree(updated) ORDER BY (kind, key)""",
 )
 
-MIGRATIONS = (_V1, _V2)
+# Retention, stored diagnoses and teams. A point that was removed is still in its block of 64 in `rollup`.
+_V3 = (
+    """CREATE TABLE IF NOT EXISTS {db}.pruned (part UInt64, tag UInt64, points UInt64)
+    ENGINE = ReplacingMergeTree(points) ORDER BY (part, tag)""",
+    """CREATE TABLE IF NOT EXISTS {db}.reports (
+        run UInt64, version String, report String CODEC(ZSTD(3)), worker String,
+        updated DateTime64(6) DEFAULT now64(6))
+    ENGINE = ReplacingMergeTree(updated) ORDER BY run""",
+    """CREATE TABLE IF NOT EXISTS {db}.workers (name String, here Bool DEFAULT 1, seen DateTime64(6) DEFAULT now64(6))
+    ENGINE = ReplacingMergeTree(seen) ORDER BY name""",
+    """CREATE TABLE IF NOT EXISTS {db}.audit (
+        at DateTime64(6) DEFAULT now64(6), who String, server String, kind LowCardinality(String), key String,
+        value String CODEC(ZSTD(3)))
+    ENGINE = MergeTree ORDER BY at""",
+)
+
+MIGRATIONS = (_V1, _V2, _V3)
 """Statements that lead from version to version. Each may run twice: a migration that was interrupted is repeated."""
 
 VERSION = len(MIGRATIONS)

@@ -73,7 +73,7 @@ class MarksFile:
                 else:
                     all_marks.pop(key, None)
 
-        self._file.change(update)
+        self._file.change(update, by=by)
 
 
 def _sign_note(given: Marks, before: Marks, by: str | None) -> Marks:

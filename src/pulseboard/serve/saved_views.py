@@ -56,4 +56,4 @@ class SavedViews:
             if not views:
                 del entries[self._key]
 
-        self._file.change(update)
+        self._file.change(update, by=by)

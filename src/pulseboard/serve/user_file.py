@@ -33,8 +33,8 @@ class Entries(Protocol):
     def all(self) -> Mapping[str, dict[str, Any]]:
         """Every entry."""
 
-    def change(self, update: Callable[[EntriesByKey], None]) -> None:
-        """Let `update` change the entries, and save them."""
+    def change(self, update: Callable[[EntriesByKey], None], *, by: str | None = None) -> None:
+        """Let `update` change the entries, and save them. `by` is the user's name, if it is known."""
 
 
 class NotSaved(CannotStore):
@@ -72,7 +72,7 @@ class UserFile:
         with self._lock:
             return self._read()
 
-    def change(self, update: Callable[[EntriesByKey], None]) -> None:
+    def change(self, update: Callable[[EntriesByKey], None], *, by: str | None = None) -> None:
         """Let `update` change the entries, and save them. Raises an HttpError if it cannot."""
         with self._writing, self._locked_file():
             entries = dict(self.all())

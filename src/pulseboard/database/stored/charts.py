@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pulseboard.charts.results import GroupStatistics, Window
 
 LONG_POINTS = 200_000
-"""Longer series are drawn from rollups: reading them takes longer than a chart may."""
+"""Longer series are drawn from rollups: reading them takes longer than a chart may. So are pruned ones."""
 
 _MAX_LONG = 10_000
 
@@ -89,13 +89,17 @@ class StoredCharts(LocalCharts):
         if query.smoothing or query.x_tag or query.log_x:
             return {}
         found: dict[tuple[str, str], LongSeries] = {}
+        names = list(names)
+        self.runs.load_rows(run for name in names if (run := self.runs[name].ranks.get(query.rank)) is not None)
         for name in names:
             run = self.runs[name].ranks.get(query.rank)
-            if not isinstance(run, StoredRun) or run.points <= LONG_POINTS or self._fork_of(self.runs[name]):
+            if not isinstance(run, StoredRun) or self._fork_of(self.runs[name]):
                 continue
             for tag in query.tags:
                 row = run.row(tag)
-                if row is None or run.part is None or row.points <= LONG_POINTS or (query.orphans and row.orphans):
+                if row is None or run.part is None or (query.orphans and row.orphans):
+                    continue
+                if row.points <= LONG_POINTS and not row.pruned:
                     continue
                 if row.step_rising if query.x == "step" else row.wall_rising:
                     found[name, tag] = self._long_series(run.part, row)
@@ -125,7 +129,7 @@ class StoredCharts(LocalCharts):
         for tag in self._logged_tags(tags):
             for run in runs:
                 row = run.row(tag)
-                if row is not None and run.part is not None:
+                if row is not None and run.part is not None and not row.pruned:
                     wanted.append((run.part, row.tag, row.points))
         self.runs.point_cache.fetch(wanted)
 

@@ -37,8 +37,8 @@ class StoredEntries:
                 self._read_at = time.monotonic()
             return self._entries
 
-    def change(self, update: Callable[[Entries], None]) -> None:
-        """Let `update` change the entries, and save those that it changed. Raises DatabaseError."""
+    def change(self, update: Callable[[Entries], None], *, by: str | None = None) -> None:
+        """Let `update` change the entries, and save those that it changed, and who did. Raises DatabaseError."""
         self._read_at = -_KEPT_SECS
         before = self.all()
         after = copy.deepcopy(dict(before))
@@ -53,6 +53,7 @@ class StoredEntries:
             "value": ("String", values),
             "server": ("String", [socket.gethostname()] * len(changed)),
         }
+        self._connection.insert("audit", columns | {"who": ("String", [by or ""] * len(changed))}, token="")
         self._connection.insert("entries", columns, token="")
         with self._lock:
             self._entries = after

@@ -44,6 +44,14 @@ FROM {db}.points WHERE tag = {tag:UInt64} AND part = {part:UInt64} AND seq >= {s
     AND (bitShiftRight(seq, 6) IN {within:Array(UInt64)} OR seq >= {rest:UInt64}) ORDER BY seq"""
 
 
+_BLOCK = 1 << SHIFTS[0]
+
+# The first point of a block, or its last one.
+_PRUNED_ENDS = f"""SELECT arrayJoin({{seqs:Array(UInt64)}}) AS seq,
+    toFloat64(if(seq % {_BLOCK}, step_last, step_first)), if(seq % {_BLOCK}, wall_last, wall_first)
+FROM {{db}}.rollup WHERE tag = {{tag:UInt64}} AND part = {{part:UInt64}} AND shift = {SHIFTS[0]}
+    AND block = intDiv(seq, {_BLOCK})"""
+
 _END = np.dtype([("seq", "<u8"), ("step", "<f8"), ("wall", "<f8")])
 
 
@@ -83,15 +91,18 @@ class LongSeries:
         seqs = {*(live[0][0], live[-1][1] - 1), *self.row.orphans[:1]} if live else set(self.row.orphans[:1])
         sql = """SELECT seq, toFloat64(step), wall FROM {db}.points
         WHERE tag = {tag:UInt64} AND part = {part:UInt64} AND seq IN {seqs:Array(UInt64)}"""
-        rows = self.connection.array(sql, _END, tag=self.row.tag, part=self.part, seqs=sorted(seqs))
-        return {int(seq): {"step": float(step), "wall": float(wall)} for seq, step, wall in rows.tolist()}
+        rows = self.connection.array(sql, _END, tag=self.row.tag, part=self.part, seqs=sorted(seqs)).tolist()
+        if pruned := sorted(seq for seq in seqs if seq < self.row.pruned):
+            sql = _PRUNED_ENDS
+            rows += self.connection.array(sql, _END, tag=self.row.tag, part=self.part, seqs=pruned).tolist()
+        return {int(seq): {"step": float(step), "wall": float(wall)} for seq, step, wall in rows}
 
     def window(self, query: Query, *, run: str, axis: AxisInfo, span: Span, own: Span) -> Window:
         """The series in the chart's range."""
         origin = self.origin(query)
         inside, before, after = self._rows(query, span, origin)
         total = int(inside["n"].sum())
-        exact = total <= query.buckets
+        exact = total <= query.buckets and not (inside["seq"] < self.row.pruned).any()
         if exact:
             inside = self._as_points(inside, query)
             columns = {"x": inside["x"] - origin, "y": inside["first"].copy()}
@@ -128,6 +139,12 @@ class LongSeries:
                 within &= columns[0] == columns[1]
             else:
                 within[:] = False
+            if shift == SHIFTS[0] and self.row.pruned:
+                # The points of these are gone: each counts as a whole where it begins, unless it is orphaned in part.
+                whole = rows["seq"] < self.row.pruned
+                if edges is not None:
+                    within |= whole & clean & ~early & ~late
+                dead |= whole & ~clean
             inside.append(rows[within])
             before = _latest(before, rows[early], last=True)
             after = _latest(after, rows[late], last=False)
@@ -166,8 +183,11 @@ class LongSeries:
             return rows
         sql = _POINTS.replace("COLUMN", x_column(query))
         pieces = []
-        for seq, n in zip(rows["seq"].tolist(), rows["n"].tolist(), strict=True):
+        for i, (seq, n) in enumerate(zip(rows["seq"].tolist(), rows["n"].tolist(), strict=True)):
             start, end = seq, seq + n
+            if seq < self.row.pruned:
+                pieces.append(rows[i : i + 1])
+                continue
             pieces.append(
                 self.connection.array(
                     sql, _ROW, tag=self.row.tag, part=self.part, start=start, end=end, rest=start, within=[]

@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pulseboard.database.connection import Connection, DatabaseError
+from pulseboard.database.rollup import SHIFTS
 
 _MAX_BYTES = 512 << 20
 # More points than this are not fetched in one query.
 _MAX_FETCH = 4_000_000
+
+BLOCK = 1 << SHIFTS[0]
 
 _POINT = np.dtype([("step", "<i8"), ("wall", "<f8"), ("value", "<f8")])
 _OF_MANY = np.dtype([("tag", "<u8"), ("part", "<u8"), *[(name, _POINT[name]) for name in _POINT.names or ()]])
@@ -88,6 +91,17 @@ class PointCache:
         ORDER BY seq"""
         found = _points(self._connection.array(sql, _POINT, tag=tag, part=part, start=start, end=end))
         self._require(len(found), end - start)
+        return found
+
+    def ends(self, part: int, tag: int, end: int) -> Points:
+        """The first and last point of each block before `end`, with the first and last finite value in it."""
+        sql = f"""SELECT arrayJoin([(step_first, wall_first, first), (step_last, wall_last, last)]) AS at,
+            at.1, at.2, at.3 FROM {{db}}.rollup
+        WHERE tag = {{tag:UInt64}} AND part = {{part:UInt64}} AND shift = {SHIFTS[0]} AND block < {{end:UInt64}}
+        ORDER BY block"""
+        sql = f"SELECT at.1, at.2, at.3 FROM ({sql})"
+        found = _points(self._connection.array(sql, _POINT, tag=tag, part=part, end=end // BLOCK))
+        self._require(len(found), end // BLOCK * 2)
         return found
 
     def fetch(self, wanted: Iterable[tuple[int, int, int]]) -> None:

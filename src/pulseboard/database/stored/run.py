@@ -15,7 +15,7 @@ from pulseboard.core.axes import Step, Tag, WallTime
 from pulseboard.core.errors import TagNotFound
 from pulseboard.core.note import Note
 from pulseboard.core.series import Series
-from pulseboard.database.stored.points import PointCache
+from pulseboard.database.stored.points import BLOCK, PointCache
 from pulseboard.database.stored.series_rows import Rows, SeriesRow, series_rows
 from pulseboard.read.axis.info import AxisInfo
 from pulseboard.read.format import RunData
@@ -133,19 +133,29 @@ class StoredRun(Run):
             raise TagNotFound(tag, run=self.name, kind=kinds.SCALAR, known=self.tags(kinds.SCALAR))
         whole = self._series.get(tag)
         if whole is None:
-            if not self._point_cache.has(self.part, row.tag):
-                self._fetch_all()
-            points = self._point_cache.get(self.part, row.tag, row.points)
-            whole = Series(tag, points.steps, points.walls, points.values, orphaned(row))
-            self._series[tag] = whole
+            whole = self._series[tag] = self._thinned(row, self.part) if row.pruned else self._whole(row, self.part)
         if orphans or not row.orphans:
             return whole
         kept = ~whole.orphaned
         return Series(tag, whole.steps[kept], whole.wall_times[kept], whole.values[kept], whole.orphaned[kept])
 
+    def _whole(self, row: SeriesRow, part: int) -> Series:
+        if not self._point_cache.has(part, row.tag):
+            self._fetch_all()
+        points = self._point_cache.get(part, row.tag, row.points)
+        return Series(row.name, points.steps, points.walls, points.values, orphaned(row))
+
+    def _thinned(self, row: SeriesRow, part: int) -> Series:
+        """What is left after retention: the first and last finite value of each block, and the points after these."""
+        blocks = self._point_cache.ends(part, row.tag, row.pruned)
+        points = blocks.and_then(self._point_cache.range(part, row.tag, row.pruned, row.points))
+        first = np.arange(0, row.pruned, BLOCK)
+        seqs = np.concatenate([np.column_stack([first, first + BLOCK - 1]).ravel(), np.arange(row.pruned, row.points)])
+        return Series(row.name, points.steps, points.walls, points.values, orphaned(row)[seqs])
+
     def _fetch_all(self) -> None:
         """Most readers of one series want the others next."""
-        scalars = [row for row in self.rows if row.scalar]
+        scalars = [row for row in self.rows if row.scalar and not row.pruned]
         if self.part is not None and sum(row.points for row in scalars) <= _MAX_POINTS_AT_ONCE:
             self._point_cache.fetch((self.part, row.tag, row.points) for row in scalars)
 

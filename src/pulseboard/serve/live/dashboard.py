@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pulseboard.read.discovery.log_directory import LogDirectory
     from pulseboard.read.run import Run
     from pulseboard.read.runs import Runs
+    from pulseboard.serve.live.shared_reports import SharedReports
     from pulseboard.serve.user_file import Entries
 
 _log = logging.getLogger("pulseboard.serve")
@@ -51,6 +52,7 @@ class _Source:
     index: Index | None = None
     marks: Entries | None = None  # None: in the user's data directory
     views: Entries | None = None
+    reports: SharedReports | None = None
 
 
 def _from_files(log_directories: Sequence[LogDirectory]) -> _Source:
@@ -67,12 +69,15 @@ def _from_files(log_directories: Sequence[LogDirectory]) -> _Source:
 def _from_database(url: str) -> _Source:
     from pulseboard.database.stored.charts import StoredCharts
     from pulseboard.database.stored.entries import StoredEntries
+    from pulseboard.database.stored.reports import StoredReports
     from pulseboard.database.stored.runs import StoredRuns
+    from pulseboard.serve.live.shared_reports import SharedReports
 
     runs = StoredRuns.open(url)
     place = str(runs.connection.url)
     marks, views = (StoredEntries(runs.connection, kind) for kind in ("marks", "views"))
-    return _Source(runs, StoredCharts(runs), [place], [place], marks=marks, views=views)
+    reports = SharedReports(StoredReports(runs.connection))
+    return _Source(runs, StoredCharts(runs), [place], [place], marks=marks, views=views, reports=reports)
 
 
 class Dashboard:
@@ -97,7 +102,7 @@ class Dashboard:
         self.revisions = Revisions()
         self.marks = marks or MarksFile(entries=source.marks)
         self.views = SavedViews(source.locations, entries=source.views)
-        self.diagnosis = DiagnosisWorker(self.runs, self.revisions)
+        self.diagnosis = DiagnosisWorker(self.runs, self.revisions, shared=source.reports)
         self._value_cache = ValueCache()
         self.loading: Loading | None = Loading(0, 0)
         self.closed = False

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from pulseboard.serve.live.kept_reports import KeptReports
+from pulseboard.serve.live.kept_reports import KeptReports, Report
 
 if TYPE_CHECKING:
     from pulseboard.core.finding import RunReport
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pulseboard.diagnose.profile import Profile
     from pulseboard.read.runs import Runs
     from pulseboard.serve.live.revisions import Revisions
+    from pulseboard.serve.live.shared_reports import SharedReports
 
 # The first chart comes before the first report.
 _START_AFTER_SECS = 1.0
@@ -31,6 +32,8 @@ _REST_FACTOR, _REST_FACTOR_AGAIN = 3.0, 20.0
 _MAX_REST_SECS = 60.0
 # Time until the next attempt after an error of the system.
 _RETRY_SECS = 5.0
+# Reports of others are asked for this often.
+_SHARED_SECS = 1.0
 # A training waits for a pause between requests of this length, but not forever.
 _PAUSE_SECS, _MAX_WAIT_SECS = 0.25, 2.0
 
@@ -40,8 +43,9 @@ _log = logging.getLogger("pulseboard.serve")
 class DiagnosisWorker:
     """Reports of trainings, updated when one of their runs grows."""
 
-    def __init__(self, runs: Runs, revisions: Revisions) -> None:
-        self._runs, self._revisions = runs, revisions
+    def __init__(self, runs: Runs, revisions: Revisions, *, shared: SharedReports | None = None) -> None:
+        """`shared` brings reports that others make of the same runs."""
+        self._runs, self._revisions, self._shared = runs, revisions, shared
         self._reports = KeptReports()  # by training
         self._training_of: dict[str, str] = {}  # run -> training, which may have one run per data split
         self._queue: dict[str, None] = {}  # names of runs, oldest first
@@ -196,13 +200,25 @@ class DiagnosisWorker:
             self._rest((time.thread_time() - began) * (_REST_FACTOR_AGAIN if again else _REST_FACTOR))
 
     def _next(self) -> str | None:
-        with self._condition:
-            self._condition.wait_for(lambda: self._queue or self._closed)
-            if self._closed:
-                return None
-            name = next(iter(self._queue))
-            del self._queue[name]
-            return name
+        while True:
+            self._take_shared()
+            with self._condition:
+                self._condition.wait_for(lambda: self._queue or self._closed, _SHARED_SECS if self._shared else None)
+                if self._closed:
+                    return None
+                if self._queue:
+                    name = next(iter(self._queue))
+                    del self._queue[name]
+                    return name
+
+    def _take_shared(self) -> None:
+        """Show the reports that others have made, and diagnose what they were to do if they are gone."""
+        if self._shared is None or self._listeners:
+            return
+        for training, report in self._shared.take(self._trainings_by_run()):
+            self._show(training, report)
+        for name in self._shared.left_behind():
+            self._again(name)
 
     def _again(self, name: str) -> None:
         with self._condition:
@@ -223,10 +239,15 @@ class DiagnosisWorker:
         training = self._training(name)
         if training is None:
             return  # removed in the meantime
+        # A listener needs more than what is shared.
+        if self._shared is not None and not self._listeners and self._shared.cares_for(name, training):
+            return
         made = report_on_training(training)
         for listener in self._listeners:
             listener(training, made)
-        report = made.to_dict()
+        self._show(training, made.to_dict())
+
+    def _show(self, training: Training, report: Report) -> None:
         runs = [run.name for _, run in training.parts]
         before = self._reports.severities(training.name)
         with self._condition:
@@ -243,13 +264,21 @@ class DiagnosisWorker:
 
     def _training(self, run: str) -> Training | None:
         """The training that a run belongs to."""
+        found = self._trainings_by_run().get(run)
+        # A run of a database is another object after it has grown.
+        if found is not None and any(self._runs.get(part.name) is not part for _, part in found.parts):
+            self._trainings = None
+            found = self._trainings_by_run().get(run)
+        return found
+
+    def _trainings_by_run(self) -> dict[str, Training]:
         from pulseboard.diagnose.cases import trainings
 
         known = self._trainings
         if known is None:
             known = {part.name: training for training in trainings(self._runs) for _, part in training.parts}
             self._trainings = known
-        return known.get(run)
+        return known
 
 
 def _finite(value: float) -> float | None:

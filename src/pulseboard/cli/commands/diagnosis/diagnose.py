@@ -9,6 +9,7 @@ causes, what to check next, and which checks could not run because their metrics
   pulseboard diagnose runs/ --brief             one line per run: its name and the verdict
   pulseboard diagnose runs/ --fail-on warning   exit code 1 on a warning or worse
   pulseboard diagnose runs/ --watch             keep running; report incidents as they open, change and end
+  pulseboard diagnose clickhouse://db/team --watch   keep the reports in a database up to date; several share the work
   pulseboard diagnose runs/new --against runs/good   compare with three or more known-good runs of the same task
   pulseboard diagnose runs/ --role train.loss=my/objective --profile gpt
 
@@ -30,11 +31,13 @@ from pulseboard.core.json_numbers import encode_numbers
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pulseboard.database.stored.runs import StoredRuns
     from pulseboard.read.runs import Runs
 
 _FORMATS = ("text", "json", "markdown", "html")
 # With several runs, show this many of the worst in full, and all of them in a table.
 _MAX_IN_FULL = 5
+_ROUND_SECS = 1.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +77,12 @@ def run(args: argparse.Namespace) -> int:
 
         args.against = earlier_runs(args.against, roles=roles)
     if args.watch:
-        return _watch(options.load(args), args, roles)
+        from pulseboard.database.stored.runs import StoredRuns
+
+        log = options.load(args)
+        if isinstance(log, StoredRuns) and not args.runs:
+            return _work(log, args, roles)
+        return _watch(log, args, roles)
     log = options.load(args)
     chosen = _chosen(log, args)
     reports = _reports(log, args, roles, chosen)
@@ -189,6 +197,43 @@ def _watch(log: Runs, args: argparse.Namespace, roles: Mapping[str, str]) -> int
     except KeyboardInterrupt:
         print(file=sys.stderr)
     return 1 if worst or any(_at_or_above(report, args.fail_on) for report in reports) else 0
+
+
+def _work(log: StoredRuns, args: argparse.Namespace, roles: Mapping[str, str]) -> int:
+    """Keep the reports in a database up to date until Ctrl-C, and print what happens to incidents."""
+    import time
+
+    from pulseboard.database.connection import DatabaseError
+    from pulseboard.database.worker import Worker
+    from pulseboard.diagnose.diagnosis import report_on_training
+
+    given = {"profile": args.profile, "roles": roles, "earlier": args.against}
+    worker = Worker(log, diagnose=lambda one: report_on_training(one, watching=True, **given))
+    news, alerts, away = findings.NewFindings(), findings.NewAlerts(), False
+    print(
+        f"Keeping reports up to date as {worker.name}. Ctrl-C stops. {log.connection.url}", file=sys.stderr, flush=True
+    )
+    try:
+        while True:
+            try:
+                for report in worker.round():
+                    for finding in news.take(report):
+                        if args.all or args.json:
+                            findings.print_finding(report.run, finding, as_json=args.json)
+                    for alert in alerts.take(report):
+                        findings.print_alert(report.run, alert, as_json=args.json)
+                away = False
+            except DatabaseError as error:
+                if not error.transient:
+                    raise
+                if not away:
+                    print(f"{error}\nTrying again until it works.", file=sys.stderr, flush=True)
+                away = True
+            time.sleep(_ROUND_SECS)
+    except KeyboardInterrupt:
+        worker.leave()
+        print("\nStopped.", file=sys.stderr)
+    return 0
 
 
 def _at_or_above(report: RunReport, severity: Severity) -> bool:
