@@ -198,6 +198,8 @@ def serve(
     token_file: str | None = None,
     new_token: bool = False,
     allow_hosts: Sequence[str] = (),
+    user_header: str | None = None,
+    proxies: Sequence[str] = (),
     follow_links: bool = False,
     certfile: str | None = None,
     keyfile: str | None = None,
@@ -214,6 +216,7 @@ def serve(
     token         required for every request; `read_token` gives read-only access; `token_file` holds several
     new_token     replace the token that was generated at an earlier start
     allow_hosts   further host names that browsers may use for this server
+    user_header   header in which a proxy names the user whom it has logged in; `proxies` are its addresses, if not here
     follow_links  also follow symlinks that lead out of the log directories
     certfile      TLS certificate, with `keyfile` unless it contains the key
     """
@@ -232,6 +235,8 @@ def serve(
         token_file=token_file,
         new_token=new_token,
         allow_hosts=allow_hosts,
+        user_header=user_header,
+        proxies=proxies,
         follow_links=follow_links,
         certfile=certfile,
         keyfile=keyfile,

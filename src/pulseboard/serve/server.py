@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pulseboard.core.errors import PulseboardError
 from pulseboard.serve.http.sockets import listen, over_ssh
-from pulseboard.serve.settings import ServerSettings
+from pulseboard.serve.settings import BadSetting, ServerSettings
 
 if TYPE_CHECKING:
     from pulseboard.read.discovery.log_directory import LogDirectory
@@ -41,10 +41,16 @@ class Server:
         self.sockets: list[socket.socket] = listen(settings)
         self.port: int = self.sockets[0].getsockname()[1]
         self.guard = settings.guard(port=self.port)
+        wanted = {token.project for token in self.guard.tokens} - {""}
         try:
+            if wanted and database is None:
+                raise BadSetting("Tokens of projects (`read@PREFIX`) need a database: pulseboard clickhouse://HOST/DB")
             self.dashboard: Dashboard = Dashboard(
                 log_directories, title=settings.title, every_secs=settings.reload_secs, database=database
             )
+            self._projects = {
+                project: Dashboard([], title=settings.title, database=database, project=project) for project in wanted
+            }
         except PulseboardError:  # a database that cannot be used
             for listener in self.sockets:
                 listener.close()
@@ -97,7 +103,8 @@ class Server:
             with contextlib.ExitStack() as cleanup:
                 for listener in self.sockets:
                     cleanup.callback(listener.close)
-                cleanup.callback(self.dashboard.close)
+                for dashboard in self._dashboards:
+                    cleanup.callback(dashboard.close)
                 self._serve_until_stopped(cleanup)
         except BaseException as error:
             self.error = error
@@ -116,10 +123,13 @@ class Server:
             guard=self.guard,
             page=Page(title=self.settings.title),
             prefix=self.settings.prefix,
+            projects=self._projects,
             over_ssh=over_ssh(),
             on_ready=self.ready.set,
         )
         cleanup.callback(app.close)
+        for dashboard in self._projects.values():
+            dashboard.start()
         self._uvicorn = uvicorn_server.create(app, certfile=self.settings.certfile, keyfile=self.settings.keyfile)
         if not self._stopping:
             self._uvicorn.run(sockets=self.sockets)
@@ -128,16 +138,23 @@ class Server:
         """Stop listening, if it never ran."""
         for listener in self.sockets:
             listener.close()
-        self.dashboard.close()
+        for dashboard in self._dashboards:
+            dashboard.close()
+
+    @property
+    def _dashboards(self) -> list[Dashboard]:
+        return [self.dashboard, *self._projects.values()]
 
     def stop(self) -> None:
         """Stop soon: streams end, and responses in progress get one second. Safe in any thread and signal handler."""
         self._stopping = True
-        self.dashboard.closed = True
+        for dashboard in self._dashboards:
+            dashboard.closed = True
         if self._uvicorn is not None:
             self._uvicorn.should_exit = True
         # On a thread: a signal may interrupt code that holds the lock which `notify` takes.
-        threading.Thread(target=self.dashboard.revisions.notify, daemon=True).start()
+        for dashboard in self._dashboards:
+            threading.Thread(target=dashboard.revisions.notify, daemon=True).start()
 
 
 def _end_process(after_secs: float) -> None:

@@ -38,6 +38,8 @@ class ServerSettings:
     certfile: str | None = None
     keyfile: str | None = None
     frame_ancestors: Sequence[str] = ("'self'",)
+    user_header: str | None = None  # in which a proxy names the user whom it has logged in
+    proxies: Sequence[str] = ()  # addresses of such proxies, apart from this machine
 
     # The token to print, if one was generated here. Cleared once it was printed; only its hash is kept.
     generated_token: str | None = field(default=None, init=False)
@@ -50,6 +52,8 @@ class ServerSettings:
             raise BadSetting(f"Invalid path prefix {self.prefix!r}. Use letters, digits, - and _, such as /board")
         if self.keyfile and not self.certfile:
             raise BadSetting("A TLS key was given without a certificate. Add --certfile.")
+        if self.proxies and not self.user_header:
+            raise BadSetting("A proxy was given, but not the header in which it names users. Add --user_header NAME.")
         for path in (self.certfile, self.keyfile):
             if path is not None and not os.path.isfile(path):
                 raise BadSetting(f"TLS file not found. Check the path: {path}")
@@ -78,7 +82,7 @@ class ServerSettings:
                 tokens += read_token_file(self.token_file)
             except OSError as error:
                 raise BadToken(f"Cannot read the token file: {error.strerror}. {self.token_file}") from error
-        if not tokens and not self.is_local:
+        if not tokens and not self.is_local and not self.user_header:
             self.open_locally = True
             tokens = [] if self.new_token else kept_tokens()
             if not tokens:
@@ -99,6 +103,8 @@ class ServerSettings:
             cookie=f"pulseboard_{port}",
             cookie_path=f"{self.prefix}/",
             frame_ancestors=self.frame_ancestors,
+            user_header=self.user_header,
+            proxies=self.proxies,
         )
 
 

@@ -31,9 +31,10 @@ _log = logging.getLogger("pulseboard.serve")
 class StoredRuns(Runs):
     """Runs of a database, by name. Of two runs with one name, the later one is shown with its host."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, *, project: str = "") -> None:
+        """`project` limits them to those whose names begin with it."""
         super().__init__([])
-        self.connection = connection
+        self.connection, self._project = connection, project
         schema.require(connection)
         self.point_cache = PointCache(connection)
         self._files = FileCopies(connection)
@@ -41,9 +42,9 @@ class StoredRuns(Runs):
         self._since = 0
 
     @classmethod
-    def open(cls, url: str) -> StoredRuns:
+    def open(cls, url: str, *, project: str = "") -> StoredRuns:
         """Connect to a database. Raises DatabaseError, and BadDatabaseUrl."""
-        return cls(Connection(parse_url(url)))
+        return cls(Connection(parse_url(url)), project=project)
 
     def __repr__(self) -> str:
         return f"Runs({str(self.connection.url)!r}, {len(self)} runs)"
@@ -101,7 +102,7 @@ class StoredRuns(Runs):
                 name = f"{info['name']} ({host}{f' {n}' if n > 1 else ''})"
                 n += 1
             names[name] = run_id
-        return names
+        return {name: run_id for name, run_id in names.items() if name.startswith(self._project)}
 
     def _run(self, run_id: int, name: str) -> StoredRun:
         _, host, info = self._described[run_id]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
@@ -25,7 +25,7 @@ from pulseboard.serve.http.page import Page
 from pulseboard.serve.http.request import ClientDisconnected, Receive, Request, Scope, Send
 from pulseboard.serve.http.responses import NotModified, Response, StreamingResponse, json_response
 from pulseboard.serve.http.work import Workers
-from pulseboard.serve.security.access import Guard, Role, is_local
+from pulseboard.serve.security.access import Guard, Token, is_local
 
 if TYPE_CHECKING:
     from pulseboard.serve.live.dashboard import Dashboard
@@ -43,6 +43,7 @@ _log = logging.getLogger("pulseboard.serve")
 class App:
     """An ASGI application.
 
+    projects  dashboards of some runs only, by the prefix of their names, for tokens of these projects
     over_ssh  whether clients that appear local may be at the other end of an ssh tunnel
     on_ready  called when the server starts to accept requests
     """
@@ -54,10 +55,12 @@ class App:
         guard: Guard,
         page: Page,
         prefix: str = "",
+        projects: Mapping[str, Dashboard] | None = None,
         over_ssh: bool = False,
         on_ready: Callable[[], None] = lambda: None,
     ) -> None:
-        self.dashboard, self.guard, self.page, self.prefix = dashboard, guard, page, prefix
+        self.guard, self.page, self.prefix = guard, page, prefix
+        self._dashboards = {**(projects or {}), "": dashboard}
         self.endpoints = load_endpoints()
         self._over_ssh = over_ssh
         self._on_ready = on_ready
@@ -153,27 +156,28 @@ class App:
         return self.page.respond(request, "")
 
     async def _api(self, request: Request, path: str) -> Response | StreamingResponse:
-        role = self.guard.role_of(request)
+        token = self.guard.token_of(request)
         methods = self.endpoints.get(path)
         if methods is None:
             raise NotFound("No such endpoint.", do="api/openapi.json lists all endpoints.")
         endpoint = methods.get("GET" if request.method == "HEAD" else request.method)
         if endpoint is None:
             raise MethodNotAllowed(request.method, allowed=", ".join(methods))
-        if endpoint.full_role and role != "full":
+        if endpoint.full_role and token.role != "full":
             raise Forbidden("This token is read-only.", do="Use the server's full token.")
-        return await self._call(endpoint, request, role)
+        return await self._call(endpoint, request, token)
 
-    async def _call(self, endpoint: Endpoint, request: Request, role: Role) -> Response | StreamingResponse:
-        api_request = await endpoint.read(request, role=role, user=self.guard.user_of)
+    async def _call(self, endpoint: Endpoint, request: Request, token: Token) -> Response | StreamingResponse:
+        api_request = await endpoint.read(request, role=token.role, user=self.guard.user_of)
+        dashboard = self._dashboards[token.project]
         if not endpoint.inline:
-            self.dashboard.diagnosis.yield_to_requests()
+            dashboard.diagnosis.yield_to_requests()
         try:
             if endpoint.inline:
-                response = _respond(endpoint, self.dashboard, api_request)
+                response = _respond(endpoint, dashboard, api_request)
             else:
                 response = await self._workers.run(
-                    functools.partial(_respond, endpoint, self.dashboard, api_request),
+                    functools.partial(_respond, endpoint, dashboard, api_request),
                     lane=endpoint.lane,
                     client=request.client,
                     disconnected=request.disconnected,

@@ -66,15 +66,15 @@ def _from_files(log_directories: Sequence[LogDirectory]) -> _Source:
     return _Source(runs, LocalCharts(runs), places, [one.location for one in log_directories], index)
 
 
-def _from_database(url: str) -> _Source:
+def _from_database(url: str, project: str) -> _Source:
     from pulseboard.database.stored.charts import StoredCharts
     from pulseboard.database.stored.entries import StoredEntries
     from pulseboard.database.stored.reports import StoredReports
     from pulseboard.database.stored.runs import StoredRuns
     from pulseboard.serve.live.shared_reports import SharedReports
 
-    runs = StoredRuns.open(url)
-    place = str(runs.connection.url)
+    runs = StoredRuns.open(url, project=project)
+    place = f"{runs.connection.url}#{project}" if project else str(runs.connection.url)
     marks, views = (StoredEntries(runs.connection, kind) for kind in ("marks", "views"))
     reports = SharedReports(StoredReports(runs.connection))
     return _Source(runs, StoredCharts(runs), [place], [place], marks=marks, views=views, reports=reports)
@@ -91,11 +91,15 @@ class Dashboard:
         every_secs: float = 5.0,
         marks: MarksFile | None = None,
         database: str | None = None,
+        project: str = "",
     ) -> None:
-        """`database` is the URL of a database that holds the runs; there are no log directories then."""
+        """`database` is the URL of a database that holds the runs; there are no log directories then.
+
+        `project` limits it to the runs of a database whose names begin with it.
+        """
         self.title = title
         self.version: str = sys.modules["pulseboard"].__version__
-        source = _from_files(log_directories) if database is None else _from_database(database)
+        source = _from_files(log_directories) if database is None else _from_database(database, project)
         self.runs, self.charts, self._index = source.runs, source.charts, source.index
         self.directories = source.places
         """The log directories, as `name:path` if they have names; or the database."""

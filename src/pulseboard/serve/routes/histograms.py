@@ -28,18 +28,20 @@ _LIMIT = schema.integer(
 _STEPS = schema.array(STEP, max_items=10_000)
 _TIMES = schema.array(schema.number(), max_items=10_000)
 _ROWS = schema.array(schema.array(schema.number(), max_items=_BUCKETS), "one row per step", max_items=10_000)
+_TOTAL = schema.integer("how many steps the tag has")
 
 
-def _thinned(dashboard: Dashboard, request: ApiRequest) -> list[Histogram]:
+def _thinned(dashboard: Dashboard, request: ApiRequest) -> tuple[list[Histogram], int]:
+    """As many histograms as requested, and how many there are."""
     run = dashboard.run(request["run"])
     request.revalidate(dashboard.state_of([run.name]))
     every: list[Histogram] = dashboard.values(run, request["tag"], kind="histogram")
     limit = request["limit"]
     if len(every) <= limit:
-        return every
+        return every, len(every)
     if limit == 1:
-        return every[-1:]
-    return [every[round(i * (len(every) - 1) / (limit - 1))] for i in range(limit)]
+        return every[-1:], len(every)
+    return [every[round(i * (len(every) - 1) / (limit - 1))] for i in range(limit)], len(every)
 
 
 @endpoint(
@@ -50,13 +52,13 @@ def _thinned(dashboard: Dashboard, request: ApiRequest) -> list[Histogram]:
     required=("run", "tag"),
     returns=schema.named_record(
         "Histograms",
-        {"steps": _STEPS, "wall_times": _TIMES, "lefts": _ROWS, "rights": _ROWS, "counts": _ROWS},
+        {"steps": _STEPS, "wall_times": _TIMES, "lefts": _ROWS, "rights": _ROWS, "counts": _ROWS, "total": _TOTAL},
     ),
 )
 def histograms(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
     import numpy as np
 
-    shown = _thinned(dashboard, request)
+    shown, total = _thinned(dashboard, request)
     filled = [one for one in shown if len(one.counts)]
     low = min((edge for one in filled if math.isfinite(edge := float(one.lefts[0]))), default=0.0)
     high = max((edge for one in filled if math.isfinite(edge := float(one.rights[-1]))), default=0.0)
@@ -70,6 +72,7 @@ def histograms(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
         "lefts": [edges[:-1].tolist()] * len(shown),
         "rights": [edges[1:].tolist()] * len(shown),
         "counts": [_rebin(one, edges).tolist() for one in shown],
+        "total": total,
     }
 
 
@@ -106,16 +109,18 @@ def _rebin(one: Histogram, edges: NDArray[np.float64]) -> NDArray[np.float64]:
             "wall_times": _TIMES,
             "basis_points": schema.array(schema.integer(), max_items=len(BASIS_POINTS)),
             "values": _ROWS,
+            "total": _TOTAL,
         },
     ),
 )
 def distributions(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
-    shown = _thinned(dashboard, request)
+    shown, total = _thinned(dashboard, request)
     return {
         "steps": [one.step for one in shown],
         "wall_times": [finite(one.wall_time) for one in shown],
         "basis_points": BASIS_POINTS,
         "values": [percentiles(one) for one in shown],
+        "total": total,
     }
 
 

@@ -35,12 +35,16 @@ _ITEM = schema.named_record(
         "limit": schema.integer("return at most this many, the newest", minimum=1, maximum=1000, default=100),
     },
     required=("run", "tag"),
-    returns=schema.record({"items": schema.array(_ITEM, max_items=1000)}, required=("items",)),
+    returns=schema.named_record(
+        "Texts",
+        {"items": schema.array(_ITEM, max_items=1000), "total": schema.integer("how many texts the tag has")},
+    ),
 )
 def texts(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
     run = dashboard.run(request["run"])
     request.revalidate(dashboard.state_of([run.name]))
-    newest = dashboard.values(run, request["tag"], kind="text")[-request["limit"] :]
+    every = dashboard.values(run, request["tag"], kind="text")
+    newest = every[-request["limit"] :]
     items = []
     left = _MAX_RENDERED_CHARACTERS
     for one in reversed(newest):
@@ -48,4 +52,4 @@ def texts(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
         left -= len(text)
         html = to_html(text) if left >= 0 or one is newest[-1] else as_plain_html(text)
         items.append({"step": one.step, "wall_time": finite(one.wall_time), "text": text, "html": html})
-    return {"items": items[::-1]}
+    return {"items": items[::-1], "total": len(every)}

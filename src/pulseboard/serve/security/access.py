@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from pulseboard.core.errors import PulseboardError
-from pulseboard.serve.http.errors import Forbidden, TokenRequired
+from pulseboard.serve.http.errors import Forbidden, HttpError, TokenRequired
 from pulseboard.serve.http.request import Request
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ Role = Literal["read", "full"]
 MIN_TOKEN_LENGTH = 16
 _MAX_NAME_LENGTH = 100
 _HASH_PREFIX = "sha256:"
+USER_PREFIX = "user:"
+"""In a token file: not a token, but a user whom a proxy has logged in."""
 _COOKIE_SECS = 30 * 24 * 3600
 
 
@@ -37,10 +39,16 @@ class Token:
     digest: bytes
     role: Role
     name: str | None = None
+    project: str = ""
+    """It gives access to the runs whose names begin with this."""
+    of_user: bool = False
+    """It is not a token, but a user whom a proxy has logged in."""
 
     @classmethod
-    def of(cls, token: str, *, role: Role, name: str | None = None) -> Token:
-        """From a token, or from `sha256:` and its hexadecimal hash."""
+    def of(cls, token: str, *, role: Role, name: str | None = None, project: str = "") -> Token:
+        """From a token, from `sha256:` and its hexadecimal hash, or from `user:` and the name that a proxy gives."""
+        if token.startswith(USER_PREFIX):
+            return cls(_digest(token), role, name or token.removeprefix(USER_PREFIX), project, of_user=True)
         if token.startswith(_HASH_PREFIX):
             try:
                 digest = bytes.fromhex(token.removeprefix(_HASH_PREFIX))
@@ -50,18 +58,21 @@ class Token:
                 raise BadToken(
                     f"Invalid token hash. Use {_HASH_PREFIX} and the 64 hexadecimal digits that `sha256sum` prints."
                 )
-            return cls(digest, role, name)
+            return cls(digest, role, name, project)
         if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
             raise BadToken(
                 f"Invalid token. Use at least {MIN_TOKEN_LENGTH} printable ASCII characters without spaces, or leave "
                 "it out to have one generated."
             )
-        return cls(_digest(token), role, name)
+        return cls(_digest(token), role, name, project)
 
     @property
     def as_hash(self) -> str:
         """The form in which a file may hold it."""
         return _HASH_PREFIX + self.digest.hex()
+
+
+_EVERYONE = Token(b"", "full")
 
 
 def new_token() -> str:
@@ -74,15 +85,18 @@ def new_token() -> str:
 def read_token_file(path: str) -> list[Token]:
     """The tokens in a file: one role and token (or hash) per line, and the name of its user if it has one.
 
-    Lines that start with # are comments, and so is what follows a # after a space.
+    `read@PREFIX` and `full@PREFIX` give access only to the runs whose names begin with PREFIX. Lines that start with #
+    are comments, and so is what follows a # after a space.
     """
     with open(path, encoding="utf-8") as stream:
         lines = [words for line in stream if (words := _without_comment(line.split()))]
     tokens = []
     for parts in lines:
-        match parts:
+        role, _, project = parts[0].partition("@")
+        match [role, *parts[1:]]:
             case [("read" | "full") as role, token, *name]:
-                tokens.append(Token.of(token, role=role, name=" ".join(name)[:_MAX_NAME_LENGTH] or None))
+                named = " ".join(name)[:_MAX_NAME_LENGTH] or None
+                tokens.append(Token.of(token, role=role, name=named, project=project))
             case _:
                 raise BadToken(f"Invalid line in the token file. Write `read TOKEN NAME` or `full TOKEN NAME`. {path}")
     if not tokens:
@@ -116,8 +130,14 @@ class Guard:
         cookie: str = "pulseboard",
         cookie_path: str = "/",
         frame_ancestors: Iterable[str] = ("'self'",),
+        user_header: str | None = None,
+        proxies: Iterable[str] = (),
     ) -> None:
+        """`user_header` names the user whom a proxy has logged in; only `proxies` and this machine may send it."""
         self.tokens = tuple(tokens)
+        self._user_header = user_header.lower() if user_header else None
+        self._proxies = frozenset(proxies)
+        self._users_listed = any(token.of_user for token in self.tokens)
         self.hosts = {"localhost", *(name.lower().rstrip(".") for name in hosts)}
         # Any host name whose first part is this machine's name, but only if a token is required too: a DNS name that an
         # attacker points at this machine cannot bring one.
@@ -168,41 +188,62 @@ class Guard:
 
     # ---- who
 
-    def role_of(self, request: Request) -> Role:
-        """The role of the request's token. Raises TokenRequired if it has no valid one."""
-        if not self.tokens:
-            return "full"
+    def token_of(self, request: Request) -> Token:
+        """What the request may do, and whose it is. Raises TokenRequired if it has no valid token."""
+        if not self.tokens and self._user_header is None:
+            return _EVERYONE
         for candidate in self._candidates(request):
-            if role := self.role_of_token(candidate):
-                return role
+            if (found := self._known(candidate)) is not None:
+                return found
+        if (user := self._logged_in(request)) is not None:
+            # Users of the proxy may do everything, unless the token file lists them.
+            found = self._known(USER_PREFIX + user)
+            if found is not None or not self._users_listed:
+                return found or Token(b"", "full", user[:_MAX_NAME_LENGTH])
+            raise Forbidden(
+                f"The user {user[:_MAX_NAME_LENGTH]!r} is not known here.", do="Ask for a line in the token file."
+            )
         if self._open_locally and _is_from_this_machine(request):
-            return "full"
+            return _EVERYONE
         raise TokenRequired(
             "This server requires a token.",
             do="Open the link that the server printed when it started, or add ?token=TOKEN.",
         )
 
-    def role_of_token(self, token: str) -> Role | None:
-        """The role of a token; None if it is not valid."""
+    def _logged_in(self, request: Request) -> str | None:
+        """The user whom a trusted proxy has logged in."""
+        if self._user_header is None or not (is_local(request.client) or request.client in self._proxies):
+            return None
+        return request.headers.get(self._user_header) or None
+
+    def _known(self, token: str) -> Token | None:
+        """The token as it was set; one with full access if several are the same."""
         digest = _digest(token)
         # Compare with every token in constant time, so that the duration reveals nothing.
-        roles = [known.role for known in self.tokens if hmac.compare_digest(known.digest, digest)]
-        return ("full" if "full" in roles else "read") if roles else None
+        found = [known for known in self.tokens if hmac.compare_digest(known.digest, digest)]
+        return max(found, key=lambda known: (known.role == "full", bool(known.name)), default=None)
+
+    def role_of(self, request: Request) -> Role:
+        """The role of the request's token. Raises TokenRequired if it has no valid one."""
+        return self.token_of(request).role
+
+    def role_of_token(self, token: str) -> Role | None:
+        """The role of a token; None if it is not valid."""
+        found = None if token.startswith(USER_PREFIX) else self._known(token)
+        return found.role if found is not None else None
 
     def user_of(self, request: Request) -> str | None:
-        """The name of the request's token; None if it has none, or one without a name."""
-        digests = [_digest(candidate) for candidate in self._candidates(request)]
-        return next(
-            (
-                known.name
-                for digest in digests
-                for known in self.tokens
-                if known.name and hmac.compare_digest(known.digest, digest)
-            ),
-            None,
-        )
+        """The name of the request's token or user; None if it has none, or one without a name."""
+        try:
+            return self.token_of(request).name
+        except HttpError:
+            return None
 
-    def _candidates(self, request: Request) -> Iterable[str]:
+    def _candidates(self, request: Request) -> Iterator[str]:
+        """The tokens that the client sends. Who a user is, only a proxy can say."""
+        return (token for token in self._sent(request) if not token.startswith(USER_PREFIX))
+
+    def _sent(self, request: Request) -> Iterator[str]:
         scheme, _, value = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and value:
             yield value.strip()

@@ -67,7 +67,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     access.add_argument("--token", help="require this token; safer in $PULSEBOARD_TOKEN, which `ps` does not show")
     access.add_argument("--read_token", metavar="TOKEN", help="a token for read-only access")
     access.add_argument(
-        "--token_file", metavar="FILE", help="lines of `read TOKEN NAME` or `full TOKEN NAME`; sha256:HASH works"
+        "--token_file",
+        metavar="FILE",
+        help="lines of `read TOKEN NAME` or `full TOKEN NAME`; sha256:HASH works; `read@PREFIX` for some runs only",
     )
     access.add_argument(
         "--new_token", action="store_true", help="replace the token that --bind_all generated at an earlier start"
@@ -78,6 +80,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help="another host name of this server, such as behind a proxy",
+    )
+    access.add_argument(
+        "--user_header", metavar="NAME", help="header in which a proxy names the user whom it has logged in"
+    )
+    access.add_argument(
+        "--proxy", action="append", default=[], metavar="ADDRESS", help="address of such a proxy, if not this machine"
     )
     access.add_argument(
         "--follow_links", action="store_true", help="follow symlinks that lead out of the log directories"
@@ -125,6 +133,8 @@ def options_of(args: argparse.Namespace) -> dict[str, Any]:
         "token_file": args.token_file,
         "new_token": args.new_token,
         "allow_hosts": args.allow_host,
+        "user_header": args.user_header,
+        "proxies": args.proxy,
         "follow_links": args.follow_links,
         "certfile": args.certfile,
         "keyfile": args.keyfile,
