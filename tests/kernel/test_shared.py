@@ -59,6 +59,49 @@ def test_from_the_first_point_columns_are_shared_and_later_ones_are_copied():
     assert isinstance(log.point_columns(0, 1)[2], bytearray)
 
 
+def packed(log: EventLog, tag: str) -> list[list[float]] | None:
+    """The same as `arrays`, from `packed_series`."""
+    place = log.packed_series(tag)
+    if place is None:
+        return None
+    numbers, start, points = place
+    steps, rest = np.frombuffer(numbers, np.int64), np.frombuffer(numbers)
+    walls, values = start + points, start + 2 * points
+    return [steps[start:walls].tolist(), rest[walls:values].tolist(), rest[values : values + points].tolist()]
+
+
+def test_short_columns_of_a_file_share_one_buffer():
+    log = fed(event_file(version(), *scalars("loss", (1, 2.0), (2, 3.0)), *scalars("acc", (1, 0.5))))
+    assert log.packed_series("loss") is None, "not read to the end yet"
+    log.trim()
+    assert packed(log, "loss") == arrays(log)
+    assert packed(log, "acc") == arrays(log, "acc")
+    assert log.packed_series("loss")[0] is log.packed_series("acc")[0]
+
+
+def test_a_shared_buffer_stays_as_it_was_when_points_are_added():
+    log = fed(event_file(version(), *scalars("loss", (1, 2.0)), *scalars("acc", (1, 0.5))))
+    log.trim()
+    before, start, points = log.packed_series("loss")
+    log.feed(event_file(*scalars("loss", (2, 3.0))))
+    assert log.packed_series("loss") is None
+    assert packed(log, "acc") == arrays(log, "acc")
+    log.trim()
+    assert packed(log, "loss") == arrays(log) == [[1, 2], arrays(log)[1], [2.0, 3.0]]
+    assert packed(log, "acc") == arrays(log, "acc")
+    del log
+    assert np.frombuffer(before)[start + 2 * points] == 2.0
+
+
+def test_a_series_that_is_long_or_not_whole_shares_no_buffer():
+    long = [*scalars("loss", *((i, i / 2) for i in range(5000))), *scalars("acc", (1, 0.5))]
+    for log in (fed(event_file(version(), *long)), fed(event_file(*long))):
+        log.trim()
+        assert log.packed_series("loss") is None
+        assert log.packed_series("other") is None
+        assert packed(log, "acc") == (None if log.series("acc") is None else arrays(log, "acc"))
+
+
 def test_a_series_that_needs_more_than_one_column_is_left_to_the_caller():
     plain = scalars("loss", (1, 2.0))
     assert fed(event_file(version(), *plain)).series("other") is None

@@ -10,7 +10,8 @@ cdef extern from "threads.h" nogil:
 
 cdef extern from "events.h" nogil:
     ctypedef struct pb_memory:
-        pass
+        size_t packed_n
+        void *parts[3]
     void pb_memory_use(pb_memory *)
     void pb_memory_release(pb_memory *)
     ctypedef struct pb_cut:
@@ -18,6 +19,7 @@ cdef extern from "events.h" nogil:
         int64_t below
         int64_t restart
     ctypedef struct pb_column:
+        pb_memory *owner
         int64_t *steps
         double *walls
         double *values
@@ -133,6 +135,7 @@ cdef class EventLog:
     cdef pb_log *log
     cdef bytes path  # of the event file, while some columns may still be in an index
     cdef bytes within  # what log.within points to
+    cdef Shared packed  # the memory that most columns are in, if series were taken from it
 
     cdef void acquire(self) noexcept
     cdef void release(self) noexcept

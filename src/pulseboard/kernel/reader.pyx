@@ -346,17 +346,15 @@ cdef class EventLog:
         None if that is not the whole series: the file has no such points, a restart may have orphaned some, other files
         may hold more of what is a scalar, or the index that holds them is damaged.
         """
-        cdef uint32_t i
-        self.acquire()
-        try:
-            if self.log.unversioned or self.log.restart_n:
-                return None
-            i = self.index_of(tag)
-            if i == NO_TAG or self.log.tags[i].spans.n or not self.log.tags[i].points.n or not self.has_points(i):
-                return None
-            return shared_points(&self.log.tags[i].points)
-        finally:
-            self.release()
+        return whole_series(self, tag)
+
+    def packed_series(self, str tag not None) -> tuple | None:
+        """(numbers, start, points): from this number on, the steps, wall times and values that `series` would return.
+
+        The numbers are one read-only buffer, the same object for every tag until the file grows. None for long columns,
+        and if `series` would return None.
+        """
+        return packed_series(self, tag)
 
     def span_columns(self, uint32_t tag) -> tuple:
         """(steps int64, wall times float64, offsets uint64, lengths uint32, fields uint32, cuts), as bytearrays."""
@@ -394,4 +392,5 @@ cdef class EventLog:
                 s.first_step, s.last_step, s.min_step, s.max_step)
 
 
+include "series.pxi"
 include "batch.pxi"

@@ -229,6 +229,17 @@ def test_a_series_is_consistent_at_every_moment_while_its_file_grows(tmp_path):
     assert len(log["."].series("loss")) == 1 + 60 * 40
 
 
+# Up to 4096 points, a file's columns share their memory (kernel/c/events/points.c).
+@pytest.mark.parametrize("count", [1, 4096, 4097])
+def test_a_series_of_any_length_has_steps_times_values_and_marks_for_each_point(tmp_path, count):
+    write_run(tmp_path, *((i, i / 2) for i in range(count)))
+    series = pb.read(tmp_path)["."].series("loss")
+    assert series.steps.tolist() == list(range(count))
+    assert series.values.tolist() == [i / 2 for i in range(count)]
+    assert len(series.wall_times) == len(series.orphaned) == count
+    assert not series.orphaned.any()
+
+
 class Disturbed:
     """A file's columns, with something that happens just before they are read for the first time."""
 
@@ -244,10 +255,16 @@ class Disturbed:
             disturb()
 
     def series(self, tag):
+        return self._read_at_once(self._log.series, tag)
+
+    def packed_series(self, tag):
+        return self._read_at_once(self._log.packed_series, tag)
+
+    def _read_at_once(self, read, tag):
         if not self._at_once:
             return None  # as if it had to be put together from several columns
         self._first()
-        return self._log.series(tag)
+        return read(tag)
 
     def point_columns(self, index):
         self._first()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from pulseboard.core.note import Note
 from pulseboard.core.plural import plural
@@ -13,6 +13,9 @@ from pulseboard.kernel import reader
 from pulseboard.read.discovery.scan import FoundFile
 from pulseboard.rundir import layout
 from pulseboard.rundir.regular_file import open_regular
+
+if TYPE_CHECKING:
+    from pulseboard.read.event_files.packed_columns import PackedColumns
 
 _FRAME_BYTES = 16  # a record's length and two checksums
 _LFS_POINTER = b"version https://git-lfs"
@@ -38,11 +41,12 @@ class TagEntry(NamedTuple):
 class EventFile:
     """One event file that may be growing: each `load` reads what is new. Archived files are read the same way."""
 
-    __slots__ = ("_archive_error", "_tags", "_tags_version", "_within", "log", "path", "seen")
+    __slots__ = ("_archive_error", "_tags", "_tags_version", "_within", "log", "packed", "path", "seen")
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.log = reader.EventLog()
+        self.packed: PackedColumns | None = None  # most of its columns, if series were taken from them
         self._within: tuple[str, ...] | None = None
         self.seen: FoundFile | None = None  # the file as it was when last loaded
         self._archive_error: str | None = None

@@ -22,11 +22,21 @@ LeaveOut = Callable[[EventFile, Tag, int, Exception], None]
 
 def series_in(file: EventFile, tag: Tag) -> Series | None:
     """The points of a scalar tag in a run of one file, the usual case; None if it takes `series_of` to tell."""
-    import numpy as np
+    placed = file.log.packed_series(tag)
+    if placed is not None:  # as most are
+        numbers, start, points = placed
+        packed = file.packed
+        if packed is None or packed.numbers is not numbers:
+            from pulseboard.read.event_files.packed_columns import PackedColumns
 
+            packed = file.packed = PackedColumns(numbers)
+        return packed.series(tag, start, points)
+    file.packed = None  # memory that the file may have grown out of
     columns = file.log.series(tag)
     if columns is None:
         return None
+    import numpy as np
+
     steps, wall_times, values = columns
     array = np.frombuffer(steps, np.int64)
     none_orphaned = np.zeros(len(array), np.bool_)

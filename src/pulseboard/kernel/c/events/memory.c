@@ -5,7 +5,7 @@
 
 pb_memory *pb_memory_of(void *one, void *two, void *three) {
     pb_memory *m = malloc(sizeof *m);
-    if (m) *m = (pb_memory){1, {one, two, three}};
+    if (m) *m = (pb_memory){1, 0, {one, two, three}};
     return m;
 }
 

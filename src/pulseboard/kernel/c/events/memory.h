@@ -5,8 +5,9 @@
 #include <stddef.h>
 
 typedef struct {
-    size_t users;   /* atomic */
-    void *parts[3]; /* from malloc, or NULL */
+    size_t users;    /* atomic */
+    size_t packed_n; /* numbers of 8 bytes in the first part, if it holds several columns; otherwise 0 */
+    void *parts[3];  /* from malloc, or NULL */
 } pb_memory;
 
 /* With one user: the caller. Takes over the parts. NULL: no memory. */

@@ -129,6 +129,7 @@ void pb_points_trim(pb_tag *tags, uint32_t tag_n, pb_pool *pool) {
         free(to);
         return;
     }
+    owner->packed_n = total / 8;
     for (uint32_t i = 0; i < tag_n; i++) {
         pb_column *c = &tags[i].points;
         if (!is_packed(c)) continue;
