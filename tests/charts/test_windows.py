@@ -11,6 +11,7 @@ from log_directories import append, write_run
 from series_files import write_series
 
 import pulseboard as pb
+from pulseboard.charts.line import Line
 from pulseboard.charts.local import LocalCharts
 from pulseboard.charts.query import BadQuery, Query, Smoothing
 from pulseboard.core.errors import RunNotFound
@@ -315,6 +316,22 @@ def test_new_points_do_not_reload_the_old_ones(tmp_path, monkeypatch):
     append(tmp_path / "r" / "events.out.tfevents.1", (5000, 2.0))
     charts.poll()
     assert one(charts, start=5000).columns["y"].tolist() == [2]
+
+
+def test_a_chart_shares_its_points_with_the_reader(tmp_path):
+    charts = written(tmp_path, *((i, 1.0) for i in range(5000)))
+    one(charts)
+    series = charts.runs["r"].series("loss")
+    drawn = charts._curves["r", 0, "loss", ""].live.sorted_by("step")
+    assert np.shares_memory(drawn.x, series.steps)
+    assert np.shares_memory(drawn.values, series.values)
+
+
+def test_whole_steps_become_floats_when_fractions_follow():
+    line = Line()
+    for steps in ([1, 2], [3, 4], [4.5, 5.5]):
+        line.add(np.array(steps), np.zeros(2), np.zeros(2))
+    assert line.sorted_by("step").x.tolist() == [1, 2, 3, 4, 4.5, 5.5]
 
 
 def test_the_least_recently_used_curves_are_dropped_to_free_memory(tmp_path):

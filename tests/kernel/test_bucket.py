@@ -147,6 +147,25 @@ def test_columns_are_those_of_a_simple_implementation(data, points, columns, beg
         assert all(same(a[name], b[name]) for name in b), (a, b)
 
 
+@given(
+    st.lists(st.tuples(st.sampled_from([0, 1, 7, 2**40]), numbers), min_size=1, max_size=200),
+    st.sampled_from([0, -9, 2**53 + 1, 2**62]),
+    st.integers(1, 40),
+)
+def test_whole_x_give_the_columns_of_the_same_floats(points, begin, columns):
+    whole = begin + np.cumsum([distance for distance, _ in points])
+    values = np.array([value for _, value in points])
+    how = {"origin": 0.0, "low": float(whole[0]), "high": float(whole[-1]), "columns": columns, "logarithmic": False}
+    ours, expected = (kernel_rows(x, values, None, **how) for x in (whole, whole.astype(np.float64)))
+    assert len(ours) == len(expected) > 0
+    assert all(same(a[name], b[name]) for a, b in zip(ours, expected, strict=True) for name in b)
+
+
+def test_x_of_another_type_are_rejected():
+    with pytest.raises(ValueError, match="mismatch"):
+        curves.index_range(np.zeros(3, np.float32), 0.0, 0.0, 1.0)
+
+
 def test_at_min_is_the_first_of_several_equal_minimums():
     values = np.array([3.0, 1, 1, 2, 5, 5, 0, 0])
     assert curves.extent(values, None, 0, 8)[5:7] == (6, 4)

@@ -15,6 +15,8 @@ from pulseboard.kernel import curves
 from pulseboard.kernel.curves import Pyramid
 
 Floats = NDArray[np.float64]
+Numbers = NDArray[Any]
+"""float64, or int64 for whole steps, which are shared with the reader and not copied."""
 XColumn = Literal["step", "wall"]
 """The column that x is taken from. Relative time is wall time from another origin."""
 
@@ -25,39 +27,46 @@ _MAX_SMOOTHINGS = 2  # the one on screen, and the one it is being changed to
 class SortedPoints:
     """A line's points sorted by x. Points with the same x keep their order; points without an x are left out."""
 
-    x: Floats
+    x: Numbers
     values: Floats
     pyramid: Pyramid
     order: NDArray[np.int64] | None  # the index of each point in logging order; None if the orders are the same
 
 
 class GrowingArray:
-    """An array of float64 that grows at its end."""
+    """An array of float64 or int64 that grows at its end. One that got both is of float64."""
 
     __slots__ = ("_buffer", "n")
 
     def __init__(self) -> None:
-        self._buffer = np.empty(0)
+        self._buffer: Numbers = np.empty(0)
         self.n = 0
 
     def extend(self, numbers: NDArray[Any]) -> None:
         """Append numbers. Arrays handed out before stay valid. The first array may be kept without a copy."""
         n = self.n + len(numbers)
-        if not self.n and numbers.dtype == np.float64 and numbers.flags.c_contiguous:
+        whole = numbers.dtype == np.int64 and (not self.n or self._buffer.dtype == np.int64)
+        dtype = np.int64 if whole else np.float64
+        if not self.n and numbers.dtype == dtype and numbers.flags.c_contiguous:
             self._buffer, self.n = numbers, n
             return
-        if n > len(self._buffer):
+        if n > len(self._buffer) or self._buffer.dtype != dtype:
             # Exact the first time, because most series are loaded whole; then a quarter more each time.
-            buffer = np.empty(n if not self.n else max(n, self.n + self.n // 4))
+            buffer: Numbers = np.empty(n if not self.n else max(n, self.n + self.n // 4), dtype)
             buffer[: self.n] = self._buffer[: self.n]
             self._buffer = buffer
         self._buffer[self.n : n] = numbers
         self.n = n
 
     @property
-    def numbers(self) -> Floats:
+    def numbers(self) -> Numbers:
         """All numbers, without a copy."""
         return self._buffer[: self.n]
+
+    @property
+    def floats(self) -> Floats:
+        """All numbers as float64, which whole ones are converted to."""
+        return self.numbers.astype(np.float64, copy=False)
 
     @property
     def held_bytes(self) -> int:
@@ -96,7 +105,7 @@ class Line:
 
     def columns(self) -> tuple[Floats, Floats, Floats]:
         """Steps, wall times and values, in logging order."""
-        return self._x["step"].numbers, self._x["wall"].numbers, self._values.numbers
+        return self._x["step"].floats, self._x["wall"].floats, self._values.floats
 
     def by_step(self) -> tuple[Floats, Floats, Floats]:
         """Steps, wall times and values sorted by step, without a pyramid; of several points at a step, the last one."""
@@ -104,7 +113,7 @@ class Line:
         if not self._rising["step"]:
             points = self.sorted_by("step")
             assert points.order is not None
-            steps, wall_times, values = points.x, wall_times[points.order], points.values
+            steps, wall_times, values = points.x.astype(np.float64), wall_times[points.order], points.values
         repeated = steps[1:] == steps[:-1]
         if repeated.any():
             last = np.append(~repeated, True)
@@ -113,7 +122,7 @@ class Line:
 
     def sorted_by(self, column: XColumn) -> SortedPoints:
         """The points sorted by x, with a pyramid over them."""
-        x, values = self._x[column].numbers, self._values.numbers
+        x, values = self._x[column].numbers, self._values.floats
         if self._rising[column]:
             self._pyramid.extend(values)
             return SortedPoints(x, values, self._pyramid, None)
@@ -133,11 +142,11 @@ class Line:
         self._smoothed[key] = series  # at the end: the least recently used goes first
         while len(self._smoothed) > _MAX_SMOOTHINGS:
             del self._smoothed[next(iter(self._smoothed))]
-        return series.values(self._x[column].numbers, self._values.numbers)
+        return series.values(self._x[column].numbers, self._values.floats)
 
     def extremes(self) -> tuple[float, int, float, int]:
         """The smallest finite value and its step, the largest and its step; NaN and step 0 if no value is finite."""
-        values = self._values.numbers
+        values = self._values.floats
         self._pyramid.extend(values)
         low, high, _, _, _, at_low, at_high, finite, *_ = curves.extent(values, self._pyramid, 0, len(values))
         if not finite:

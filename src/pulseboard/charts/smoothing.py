@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ class SmoothedSeries:
         self._state = (0.0, 0)
         self._constant = True
 
-    def values(self, x: Floats, values: Floats) -> Floats:
+    def values(self, x: NDArray[Any], values: Floats) -> Floats:
         """The smoothed series. `values` must start with everything passed the last time."""
         if len(values) != self._n:
             if self.smoothing.kind == "debiased":
@@ -66,7 +67,7 @@ class SmoothedSeries:
             elif self._n:
                 curves.smooth_debiased(values, weight, self._buffer[:n])
 
-    def _recompute(self, x: Floats, values: Floats) -> None:
+    def _recompute(self, x: NDArray[Any], values: Floats) -> None:
         out = self._buffer = np.empty(len(values))
         weight = self.smoothing.weight
         match self.smoothing.kind:
@@ -75,6 +76,7 @@ class SmoothedSeries:
             case "running-mean":
                 curves.smooth_mean(values, round(weight), out)
             case _:
+                x = x.astype(np.float64, copy=False)
                 finite = x[np.isfinite(x)]
                 extent = float(finite.max() - finite.min()) if len(finite) else 0.0
                 decay = min(math.sqrt(weight), _MAX_DECAY)

@@ -5,6 +5,8 @@ from typing import Any
 
 # Any contiguous buffer of float64: a numpy array, an array.array, a memoryview.
 _Floats = Any
+# The same, of float64 or int64.
+_X = Any
 
 class Pyramid:
     def extend(self, values: _Floats) -> None: ...
@@ -16,10 +18,10 @@ class Pyramid:
 def extent(
     values: _Floats, pyramid: Pyramid | None, start: int, end: int
 ) -> tuple[float, float, float, int, int, int, int, int, int, int, int]: ...
-def index_range(x: _Floats, origin: float, low: float, high: float) -> tuple[int, int]: ...
+def index_range(x: _X, origin: float, low: float, high: float) -> tuple[int, int]: ...
 def edges(low: float, high: float, columns: int, logarithmic: bool) -> list[float]: ...
 def bucket(
-    x: _Floats,
+    x: _X,
     values: _Floats,
     pyramid: Pyramid | None,
     start: int,

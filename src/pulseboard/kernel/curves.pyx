@@ -2,12 +2,12 @@
 # uses: curves/bucket.c curves/smooth.c
 """Series in, pixel columns and smoothed series out, for charts.
 
-A thin layer: the work is in bucket.c and smooth.c, with the GIL released. A series is any contiguous buffer of float64;
-columns are returned as bytearrays, which numpy wraps without copying.
+A thin layer: the work is in bucket.c and smooth.c, with the GIL released. A series is any contiguous buffer of float64,
+and its x one of float64 or int64; columns are returned as bytearrays, which numpy wraps without copying.
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 cdef extern from "bucket.h" nogil:
     ctypedef struct pb_pyramid:
@@ -24,6 +24,10 @@ cdef extern from "bucket.h" nogil:
         uint64_t nan
         uint32_t plus_inf
         uint32_t minus_inf
+    ctypedef struct pb_x:
+        const double *floats
+        const int64_t *whole
+        double origin
     ctypedef struct pb_axis:
         uint64_t columns
     ctypedef struct pb_rows:
@@ -42,11 +46,11 @@ cdef extern from "bucket.h" nogil:
     int pb_pyramid_extend(pb_pyramid *, const double *values, uint64_t n)
     uint64_t pb_pyramid_bytes(const pb_pyramid *)
     void pb_extent_of(const pb_pyramid *, const double *values, uint64_t, uint64_t, pb_extent *)
-    uint64_t pb_find_x(const double *x, double origin, uint64_t, uint64_t, uint64_t guess, double edge, int after)
+    uint64_t pb_find_x(const pb_x *, uint64_t, uint64_t, uint64_t guess, double edge, int after)
     void pb_axis_set(pb_axis *, double low, double high, uint64_t columns, int logarithmic)
     double pb_axis_edge(const pb_axis *, uint64_t k)
-    uint64_t pb_bucket(const pb_axis *, const double *x, double origin, const double *values, const pb_pyramid *,
-                       uint64_t, uint64_t, pb_rows *)
+    uint64_t pb_bucket(const pb_axis *, const pb_x *, const double *values, const pb_pyramid *, uint64_t, uint64_t,
+                       pb_rows *)
     int pb_to_float32(const double *values, uint64_t n, float *out)
 
 cdef extern from "smooth.h" nogil:
@@ -112,13 +116,36 @@ def extent(const double[::1] values not None, Pyramid pyramid, uint64_t start, u
             e.minus_inf)
 
 
-def index_range(const double[::1] x not None, double origin, double low, double high) -> tuple:
+cdef class _X:
+    """The x of a series, in float64 or int64. Keeps the buffer."""
+
+    cdef const double[::1] floats
+    cdef const int64_t[::1] whole
+    cdef uint64_t n
+    cdef pb_x x
+
+    def __cinit__(self, x not None, double origin):
+        self.x.origin = origin
+        if memoryview(x).format in ("l", "q"):
+            self.whole = x
+            self.n = self.whole.shape[0]
+            if self.n:
+                self.x.whole = &self.whole[0]
+        else:
+            self.floats = x
+            self.n = self.floats.shape[0]
+            if self.n:
+                self.x.floats = &self.floats[0]
+
+
+def index_range(x not None, double origin, double low, double high) -> tuple:
     """(first index, index after the last) of the points with low <= x - origin <= high. x must not fall."""
-    cdef uint64_t n = x.shape[0], start = 0, end = 0
+    cdef _X points = _X(x, origin)
+    cdef uint64_t n = points.n, start = 0, end = 0
     if n:
         with nogil:
-            start = pb_find_x(&x[0], origin, 0, n, 0, low, 0)
-            end = pb_find_x(&x[0], origin, start, n, n, high, 1)
+            start = pb_find_x(&points.x, 0, n, 0, low, 0)
+            end = pb_find_x(&points.x, start, n, n, high, 1)
     return start, end
 
 
@@ -129,7 +156,7 @@ def edges(double low, double high, uint64_t columns, bint logarithmic) -> list:
     return [pb_axis_edge(&axis, k) for k in range(axis.columns + 1)]
 
 
-def bucket(const double[::1] x not None, const double[::1] values not None, Pyramid pyramid, uint64_t start,
+def bucket(x not None, const double[::1] values not None, Pyramid pyramid, uint64_t start,
            uint64_t end, *, double origin, double low, double high, uint64_t columns, bint logarithmic, names) -> dict:
     """Put points [start, end) into columns of equal width from low to high. Returns the rows named in `names`, with one
     item per column that has points.
@@ -138,11 +165,12 @@ def bucket(const double[::1] x not None, const double[::1] values not None, Pyra
     `nan`, `plus_inf`, `minus_inf` (uint32); `at_last`, the index of its last finite point, or -1 (int64).
     For these points x - origin must not fall, and must be between low and high.
     """
+    cdef _X points = _X(x, origin)
     cdef pb_axis axis
     cdef pb_rows rows
     cdef uint64_t n = 0
     cdef uint64_t room = min(columns, end - start) if end > start else 0
-    if not start <= end <= <uint64_t>min(x.shape[0], values.shape[0]):
+    if not start <= end <= min(points.n, <uint64_t>values.shape[0]):
         raise IndexError((start, end))
     if not columns:
         raise ValueError("a chart needs at least one column")
@@ -162,8 +190,7 @@ def bucket(const double[::1] x not None, const double[::1] values not None, Pyra
     rows.at_last = <uint64_t *>_row(out, "at_last")
     with nogil:
         pb_axis_set(&axis, low, high, columns, logarithmic)
-        n = pb_bucket(&axis, &x[0], origin, &values[0], &pyramid.pyramid if pyramid is not None else NULL, start, end,
-                      &rows)
+        n = pb_bucket(&axis, &points.x, &values[0], &pyramid.pyramid if pyramid is not None else NULL, start, end, &rows)
     for name, row in out.items():
         del row[n * _ITEM_BYTES[name]:]
     return out

@@ -41,4 +41,4 @@ class CurveByMetric(Curve):
 
 def _by_step(line: Line) -> tuple[np.ndarray, np.ndarray]:
     points = line.sorted_by("step")
-    return points.x, points.values
+    return points.x.astype(np.float64, copy=False), points.values

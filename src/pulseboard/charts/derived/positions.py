@@ -24,7 +24,7 @@ def x_of_steps(curve: Curve, metric: Curve, steps: Sequence[float], query: Query
             wall_times = metric.live.columns()[1]
             known = wall_times if points.order is None else wall_times[points.order]
         finite = np.isfinite(known)
-        known_steps, known = points.x[finite], known[finite].copy()
+        known_steps, known = points.x[finite].astype(np.float64), known[finite].copy()
     if not len(known):
         return [None] * len(steps)
     with curve.lock:

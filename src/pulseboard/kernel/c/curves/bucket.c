@@ -204,9 +204,9 @@ void pb_extent_of(const pb_pyramid *p, const double *values, uint64_t from, uint
 
 /* ---------- columns */
 
-uint64_t pb_find_x(const double *x, double origin, uint64_t from, uint64_t to, uint64_t guess, double edge, int after) {
+uint64_t pb_find_x(const pb_x *x, uint64_t from, uint64_t to, uint64_t guess, double edge, int after) {
     uint64_t low = from, high = to, jump = 1;
-#define BEFORE(i) (after ? x[i] - origin <= edge : x[i] - origin < edge)
+#define BEFORE(i) (after ? pb_x_at(x, i) <= edge : pb_x_at(x, i) < edge)
     /* Gallop away from the guess until the edge is between two jumps, then bisect. */
     if (guess > from && guess <= to && !BEFORE(guess - 1)) {
         high = guess - 1;
@@ -279,17 +279,17 @@ static void write_row(double x, const double *values, const pb_extent *e, uint64
     if (rows->at_last) rows->at_last[row] = any ? e->at_last : UINT64_MAX;
 }
 
-uint64_t pb_bucket(const pb_axis *a, const double *x, double origin, const double *values, const pb_pyramid *p,
-                   uint64_t from, uint64_t to, pb_rows *rows) {
+uint64_t pb_bucket(const pb_axis *a, const pb_x *x, const double *values, const pb_pyramid *p, uint64_t from,
+                   uint64_t to, pb_rows *rows) {
     uint64_t row = 0, width = 0;
     while (from < to) {
-        uint64_t k = column_of(a, x[from] - origin);
+        uint64_t k = column_of(a, pb_x_at(x, from));
         /* Points are mostly evenly spaced: guess that this column has as many as the one before. */
         uint64_t guess = width < to - from ? from + (width ? width : 1) : to;
-        uint64_t end = k + 1 >= a->columns ? to : pb_find_x(x, origin, from + 1, to, guess, pb_axis_edge(a, k + 1), 0);
+        uint64_t end = k + 1 >= a->columns ? to : pb_find_x(x, from + 1, to, guess, pb_axis_edge(a, k + 1), 0);
         pb_extent e;
         extent_of(p, values, from, end, 0, &e);
-        write_row(x[from] - origin, values, &e, end - from, rows, row++);
+        write_row(pb_x_at(x, from), values, &e, end - from, rows, row++);
         width = end - from;
         from = end;
     }

@@ -34,10 +34,21 @@ uint64_t pb_pyramid_bytes(const pb_pyramid *p);
 /* The summary of values[from .. to). `p` may cover fewer points than the series has, or be NULL. */
 void pb_extent_of(const pb_pyramid *p, const double *values, uint64_t from, uint64_t to, pb_extent *out);
 
-/* The first index in [from, to) with x - origin >= edge (`after`: > edge); `to` if there is none. x must not fall. The
- * closer the result is to `guess`, the faster. Subtracting before comparing treats every point the same, however the
- * subtraction rounds. */
-uint64_t pb_find_x(const double *x, double origin, uint64_t from, uint64_t to, uint64_t guess, double edge, int after);
+/* The x of a series: floats or whole numbers, whichever is not NULL, less an origin. Whole numbers are steps as they were
+ * read, so that a chart needs no copy of them. */
+typedef struct {
+    const double *floats;
+    const int64_t *whole;
+    double origin;
+} pb_x;
+/* Subtracting before comparing treats every point the same, however the subtraction rounds. */
+static inline double pb_x_at(const pb_x *x, uint64_t i) {
+    return (x->whole ? (double)x->whole[i] : x->floats[i]) - x->origin;
+}
+
+/* The first index in [from, to) with x >= edge (`after`: > edge); `to` if there is none. x must not fall. The closer the
+ * result is to `guess`, the faster. */
+uint64_t pb_find_x(const pb_x *x, uint64_t from, uint64_t to, uint64_t guess, double edge, int after);
 
 /* Columns of equal width between two x, on a linear or logarithmic axis. Column k holds the points from its
  * own edge up to, but not including, the next; the last column also holds `high`. */
@@ -56,10 +67,10 @@ typedef struct {
     uint64_t *at_last;             /* of the last finite point; UINT64_MAX if there is none */
 } pb_rows;
 
-/* Puts points [from, to) into columns; x - origin must not fall. Returns the number of rows written: columns without
- * points have none. */
-uint64_t pb_bucket(const pb_axis *a, const double *x, double origin, const double *values, const pb_pyramid *p,
-                   uint64_t from, uint64_t to, pb_rows *rows);
+/* Puts points [from, to) into columns; x must not fall. Returns the number of rows written: columns without points have
+ * none. */
+uint64_t pb_bucket(const pb_axis *a, const pb_x *x, const double *values, const pb_pyramid *p, uint64_t from,
+                   uint64_t to, pb_rows *rows);
 
 /* Converts to float32. Returns 1 if every value, NaN aside, is unchanged. */
 int pb_to_float32(const double *values, uint64_t n, float *out);
