@@ -32,7 +32,7 @@ class FakeWandb(ModuleType):
         return SimpleNamespace(settings=SimpleNamespace(mode=os.environ.get("WANDB_MODE", "online")))
 
     def init(self, **arguments: Any) -> FakeWandbRun:
-        assert self.global_settings == {"show_info": False}, "W&B would have asked for a login"
+        assert self.global_settings.get("show_info") is False, "W&B would have asked for a login"
         self.inits.append(arguments)
         if self.fails:
             raise self.Error(self.fails.pop(0))

@@ -24,7 +24,7 @@ def needs(package: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(not found, reason=f"{package} is not installed: its sink is tested with a fake only")
 
 
-def play_for_real(id: str, directory: Path, *, environment: dict[str, str], **settings: str) -> str:
+def play_for_real(id: str, directory: Path, *, environment: dict[str, str], quiet: bool = True, **settings: str) -> str:
     """`play` in its own process, as a training would; returns what it printed."""
     run = {"directory": str(directory / "run"), "settings": settings}
     program = (
@@ -42,7 +42,7 @@ def play_for_real(id: str, directory: Path, *, environment: dict[str, str], **se
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == ""
+    assert not (quiet and done.stdout), done.stdout
     return done.stderr
 
 
@@ -50,7 +50,8 @@ def wandb_records(directory: Path) -> list:
     """The records of a W&B run's file: LevelDB's log format behind a header of 7 bytes."""
     from wandb.proto import wandb_internal_pb2
 
-    (path,) = {found.resolve() for found in directory.rglob("*.wandb")}
+    paths = [directory] if directory.is_file() else directory.rglob("*.wandb")
+    (path,) = {found.resolve() for found in paths}
     data, at, part, found = path.read_bytes(), 7, b"", []
     while at + 7 <= len(data):
         room = 32768 - at % 32768
@@ -116,6 +117,17 @@ def test_the_real_wandb_without_a_login_is_kept_offline(tmp_path):
     assert "W&B cannot be reached" in stderr
     assert "wandb sync" in stderr
     assert [record for record in wandb_records(tmp_path) if record.WhichOneof("record_type") == "history"]
+
+
+@needs("wandb")
+@pytest.mark.filterwarnings("ignore")
+def test_the_real_wandb_with_a_key_and_no_network_is_kept_offline(tmp_path):
+    # Nothing listens on port 9 of this machine.
+    unreachable = {"WANDB_API_KEY": "0" * 40, "WANDB_BASE_URL": "http://127.0.0.1:9", "WANDB_INIT_TIMEOUT": "3"}
+    stderr = play_for_real("wandb", tmp_path, environment=unreachable, quiet=False)  # W&B prints where its logs are
+    assert "W&B cannot be reached" in stderr
+    (path,) = {found.resolve() for found in tmp_path.rglob("offline-run-*/*.wandb")}
+    assert [record for record in wandb_records(path) if record.WhichOneof("record_type") == "history"]
 
 
 @needs("aim")

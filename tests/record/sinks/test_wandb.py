@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 
 import numpy as np
@@ -15,6 +16,7 @@ from record.sinks.played_run import (
     png,
 )
 
+from pulseboard.record.sink_runner import SinkRunner
 from pulseboard.record.sinks.wandb import WandB
 
 
@@ -119,6 +121,18 @@ def test_without_a_login_the_run_is_kept_offline_and_that_is_reported(wandb, tmp
     stderr = capsys.readouterr().err
     assert "No API key configured" in stderr
     assert "wandb sync wandb/offline-run-abc123" in stderr
+
+
+def test_w_and_b_stops_connecting_before_a_run_stops_waiting_for_it(wandb, tmp_path):
+    play("wandb", info(tmp_path))
+    waits_secs = inspect.signature(SinkRunner.close).parameters["timeout_secs"].default
+    assert 0 < wandb.global_settings["init_timeout"] <= waits_secs / 2
+
+
+def test_the_users_own_limit_for_connecting_counts(wandb, tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_INIT_TIMEOUT", "300")
+    play("wandb", info(tmp_path))
+    assert "init_timeout" not in wandb.global_settings
 
 
 def test_a_mode_that_the_user_set_is_not_changed(wandb, tmp_path):

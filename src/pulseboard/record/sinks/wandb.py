@@ -28,6 +28,7 @@ SETTINGS = [
 STEP = "trainer/step"
 """The x-axis of all charts. W&B's own step counts `log` calls and must rise; ours may go back."""
 
+_CONNECT_SECS = 20.0  # well below what a run waits for its sinks at the end (record/sink_runner.py)
 _MAX_BUCKETS = 512  # the limit of wandb.Histogram
 _EXIT_CODES = {"finished": 0, "failed": 1, "killed": 255}  # 255: as W&B itself reports an interrupted run
 
@@ -55,7 +56,9 @@ class WandB(Tracker):
     def _open(self, info: RunInfo) -> Any:
         wandb = self._wandb
         # Otherwise W&B would prompt for a login, from this thread, in the middle of the training's output.
-        session = wandb.setup(settings=wandb.Settings(show_info=False))
+        # A training that ends early waits for a sink only so long; W&B would try to connect for 90 s.
+        seconds = {} if "WANDB_INIT_TIMEOUT" in os.environ else {"init_timeout": _CONNECT_SECS}
+        session = wandb.setup(settings=wandb.Settings(show_info=False, **seconds))
         arguments = _arguments(info)
         mode = arguments.get("mode") or session.settings.mode
         before = earlier_id(info, sink="wandb")
