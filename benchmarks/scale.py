@@ -6,6 +6,7 @@ Processor times of the server and of the pusher, not wall times: they say the sa
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import time
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import psutil
 
+from benchmarks.scale_users import USERS, mixed_charts
 from pulseboard.charts.query import Query
 from pulseboard.database import schema
 from pulseboard.database.connection import Connection
@@ -128,6 +130,12 @@ def _measure(args: argparse.Namespace, server: Any, logs: Path) -> None:
     (window,) = charts.window(Query(runs=["long"], tags=["loss"], buckets=1000))
     long = _cpu_secs(connection, "query_kind = 'Select'", since)
     print(f"chart of {window.points:,} steps at 1000 pixels from rollups, server CPU: {long * 1e3:.0f} ms")
+    waits = mixed_charts(url, names, TAGS, steps=args.steps)
+    print(
+        f"{USERS} users, {len(waits.secs)} mixed charts, {waits.errors} errors: "
+        f"{waits.ms(0.5):.0f} ms in the median, {waits.ms(0.95):.0f} ms at the 95th percentile; "
+        f"load of the machine {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores"
+    )
 
 
 def _now(connection: Connection) -> int:

@@ -30,7 +30,7 @@ def await_first_step(optimizer_module: Any) -> None:
 
 
 def _watch(optimizer: Any) -> None:
-    run = _attached_run()
+    run = attached_run()
     model = model_of(optimizer)
     if run is None or model is None:
         return
@@ -43,7 +43,7 @@ _run: Any = None
 _process = 0
 
 
-def _attached_run() -> Any:
+def attached_run() -> Any:
     """The run to log to, in the one process of the training that may: the first that trains, and rank 0 of several."""
     global _run, _process
     if _process == os.getpid():

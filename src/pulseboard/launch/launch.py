@@ -17,6 +17,7 @@ from typing import Any
 from pulseboard.core.errors import PulseboardError
 from pulseboard.launch import environment
 from pulseboard.launch.output import KEPT_FILE, KeptOutput, PrintedMetrics, pump, reading_metrics
+from pulseboard.launch.seen import environment_of
 from pulseboard.record.active_run import ActiveRun
 from pulseboard.record.run import init
 
@@ -45,8 +46,13 @@ def launch(
     run_tag: str | None = None,
     watch: bool = True,
     telemetry_secs: float = _TELEMETRY_SECS,
+    loggers: Sequence[str] = (),
 ) -> Ended:
-    """Run a command to its end and record it. Raises CannotStart."""
+    """Run a command to its end and record it. Raises CannotStart.
+
+    `loggers` are those of other packages (`seen.MODULES`) that the training gives its metrics to; with one, metrics
+    come from there instead of from the output.
+    """
     if shutil.which(command[0]) is None:
         raise CannotStart(f"Cannot start {command[0]!r}: there is no such program. Check the command after `--`.")
     run = init(
@@ -59,7 +65,8 @@ def launch(
     kept = KeptOutput(run.directory / KEPT_FILE)
     status = "failed"
     try:
-        code = _supervise(command, _environment(run.directory, watch, telemetry_secs), run, kept)
+        given = _environment(run.directory, watch, telemetry_secs) | environment_of(list(loggers) if watch else [])
+        code = _supervise(command, given, run, kept, read_output=not loggers)
         status = "finished" if code == 0 else "killed" if code < 0 else "failed"
     except OSError as error:
         raise CannotStart(f"Cannot start {command[0]!r}: {error.strerror}.") from error
@@ -82,7 +89,9 @@ def _environment(directory: Path, watch: bool, telemetry_secs: float) -> dict[st
     return given
 
 
-def _supervise(command: Sequence[str], given: dict[str, str], run: ActiveRun, kept: KeptOutput) -> int:
+def _supervise(
+    command: Sequence[str], given: dict[str, str], run: ActiveRun, kept: KeptOutput, *, read_output: bool
+) -> int:
     process = subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -93,7 +102,8 @@ def _supervise(command: Sequence[str], given: dict[str, str], run: ActiveRun, ke
     metrics, stop = PrintedMetrics(kept.path), threading.Event()
 
     def log(step: int, values: dict[str, float]) -> None:
-        run.log(values, step=step)
+        if read_output:
+            run.log(values, step=step)
 
     reader = threading.Thread(
         target=reading_metrics, args=(metrics, log), kwargs={"stop": stop, "every_secs": _READ_EVERY_SECS}, daemon=True

@@ -1,4 +1,4 @@
-"""Loaded by Python at the start of a training that `pulseboard run` started: waits for torch.
+"""Loaded by Python at the start of a training that `pulseboard run` started: waits for torch, and for loggers to see.
 
 Python imports the first `sitecustomize` on its path, so the one that would have been imported is run afterwards.
 Nothing here may fail or print: the training does not know about it.
@@ -17,35 +17,48 @@ if TYPE_CHECKING:
     from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_AWAITED = "torch.optim.optimizer"
+_OPTIMIZERS = "torch.optim.optimizer"
 
 
 class _AfterImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Calls a function once the awaited module has been executed."""
+    """Hands each awaited module over once it has been executed."""
+
+    def __init__(self, names: set[str]) -> None:
+        self._awaited = names
+        self._loaders: dict[str, Any] = {}
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != _AWAITED or self not in sys.meta_path:
+        if name not in self._awaited:
             return None
-        sys.meta_path.remove(self)
+        self._awaited.discard(name)
         spec = importlib.util.find_spec(name)
         if spec is None or spec.loader is None:
             return spec
-        self._loader: Any = spec.loader
+        self._loaders[name] = spec.loader
         spec.loader = self
         return spec
 
     def create_module(self, spec: Any) -> Any:
-        return self._loader.create_module(spec)
+        return self._loaders[spec.name].create_module(spec)
 
     def exec_module(self, module: Any) -> None:
-        module.__spec__.loader = module.__loader__ = self._loader
-        self._loader.exec_module(module)
+        loader = module.__spec__.loader = module.__loader__ = self._loaders.pop(module.__spec__.name)
+        loader.exec_module(module)
         try:
-            from pulseboard.launch.attach import await_first_step
-
-            await_first_step(module)
+            _take(module)
         except Exception:  # without Pulseboard in this environment, only the output is recorded
             pass
+
+
+def _take(module: Any) -> None:
+    if module.__name__ == _OPTIMIZERS:
+        from pulseboard.launch.attach import await_first_step
+
+        await_first_step(module)
+    else:
+        from pulseboard.launch.seen import see
+
+        see(module)
 
 
 def _run_the_other_one() -> None:
@@ -57,5 +70,6 @@ def _run_the_other_one() -> None:
 
 
 if os.environ.get("PULSEBOARD_LAUNCHED_RUN"):
-    sys.meta_path.insert(0, _AfterImport())
+    _seen = os.environ.get("PULSEBOARD_LAUNCHED_SEEN", "")
+    sys.meta_path.insert(0, _AfterImport({_OPTIMIZERS, *filter(None, _seen.split(","))}))
 _run_the_other_one()
