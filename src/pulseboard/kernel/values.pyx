@@ -5,6 +5,7 @@
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memset
 
 from pulseboard.kernel.reader cimport Shared
 
@@ -20,7 +21,10 @@ cdef extern from "histograms.h" nogil:
     ctypedef struct pb_stored_histogram:
         int64_t at
     size_t pb_histogram_room(size_t n, uint32_t field)
-    int64_t pb_decode_histogram(const uint8_t *, size_t n, uint32_t field, double *, pb_stored_histogram *)
+    ctypedef struct pb_histogram_numbers:
+        double *numbers
+        size_t used
+    int pb_decode_histogram(const uint8_t *, size_t n, uint32_t field, pb_histogram_numbers *, pb_stored_histogram *)
 
 
 def histograms(int fd, const uint64_t[::1] offsets not None, const uint32_t[::1] lengths not None,
@@ -28,7 +32,7 @@ def histograms(int fd, const uint64_t[::1] offsets not None, const uint32_t[::1]
     """Decode the Summary.Values at these positions of an open file. `fields` are the fields that hold the histograms.
 
     Returns their numbers as one read-only buffer of float64, and a table with one row for each: a pb_stored_histogram of
-    12 items of 8 bytes (histograms.h). The first is -1 for a value that has to be decoded in another way.
+    11 items of 8 bytes (histograms.h). The first is -1 for a value that has to be decoded in another way.
     """
     cdef size_t n = offsets.shape[0], i, room = 0, longest = 0
     if <size_t>lengths.shape[0] != n or <size_t>fields.shape[0] != n:
@@ -38,29 +42,22 @@ def histograms(int fd, const uint64_t[::1] offsets not None, const uint32_t[::1]
         longest = max(longest, <size_t>lengths[i])
     table = PyByteArray_FromStringAndSize(NULL, n * sizeof(pb_stored_histogram))
     cdef pb_stored_histogram *rows = <pb_stored_histogram *>PyByteArray_AS_STRING(table)
-    cdef double *numbers = <double *>malloc((room or 1) * sizeof(double))
+    cdef pb_histogram_numbers to
+    memset(&to, 0, sizeof(to))
+    to.numbers = <double *>malloc((room or 1) * sizeof(double))
     cdef uint8_t *scratch = <uint8_t *>malloc(longest or 1)
-    cdef size_t used = 0
-    if numbers is NULL or scratch is NULL:
-        free(numbers)
+    if to.numbers is NULL or scratch is NULL:
+        free(to.numbers)
         free(scratch)
         raise MemoryError("no memory for histograms")
     with nogil:
         for i in range(n):
             rows[i].at = -1
             if pb_read_at(fd, scratch, lengths[i], offsets[i]) == <ssize_t>lengths[i]:
-                used += decoded(scratch, lengths[i], fields[i], numbers, used, &rows[i])
+                pb_decode_histogram(scratch, lengths[i], fields[i], &to, &rows[i])
         free(scratch)
-        numbers = shrunk(numbers, used)
-    return owned(numbers, used), table
-
-
-cdef size_t decoded(const uint8_t *value, size_t n, uint32_t field, double *numbers, size_t used,
-                    pb_stored_histogram *row) noexcept nogil:
-    """Decode one value behind the numbers used so far. Returns how many it adds."""
-    cdef int64_t count = pb_decode_histogram(value, n, field, numbers + used, row)
-    row.at = <int64_t>used if count >= 0 else -1
-    return <size_t>count if count > 0 else 0
+        to.numbers = shrunk(to.numbers, to.used)
+    return owned(to.numbers, to.used), table
 
 
 cdef double *shrunk(double *numbers, size_t used) noexcept nogil:

@@ -109,6 +109,29 @@ def test_the_kernel_decodes_what_writers_produce(tmp_path, monkeypatch):
     assert (second.step, second.min, second.bucket_limits, second.bucket_counts) == (1, None, None, None)
 
 
+def test_histograms_that_have_the_same_limits_or_a_part_of_them_share_memory(tmp_path, monkeypatch):
+    limits = [[1, 2, 3, 4], [1, 2, 3, 4], [2, 3], [0, 1, 2, 3], [1, 2, 3], [2, 3, 5], []]
+    histograms_ = [
+        HistogramProto(min=0.5, max=9 + i, num=1, bucket_limit=one, bucket=[1] * len(one))
+        for i, one in enumerate(limits)
+    ]
+    (tmp_path / "events.out.tfevents.1").write_bytes(
+        event_file(
+            version(), *(summary(Summary.Value(tag="h", histo=one), step=i) for i, one in enumerate(histograms_))
+        )
+    )
+    same_either_way(tmp_path, monkeypatch)
+    found = pb.read(tmp_path)["."].histograms("h")
+    assert [one.bucket_limits.tolist() for one in found] == limits
+    assert found[1].lefts.tolist() == [0.5, 1, 2, 3]
+    assert found[1].rights.tolist() == [1, 2, 3, 10]
+    addresses = [one.bucket_limits.__array_interface__["data"][0] for one in found]
+    assert addresses[1] == addresses[0]
+    assert addresses[2] == addresses[0] + 8
+    assert addresses[4] == addresses[3] + 8
+    assert len({addresses[0], addresses[3], addresses[5]}) == 3
+
+
 def test_arrays_of_a_histogram_are_read_only(tmp_path):
     histo = HistogramProto(min=0, max=1, bucket_limit=[1], bucket=[2])
     (tmp_path / "events.out.tfevents.1").write_bytes(

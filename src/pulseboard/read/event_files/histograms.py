@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 # The columns of the kernel's table: pb_stored_histogram in kernel/c/values/histograms.h.
-_AT, _LIMIT_N, _COUNT_N, _FIRST, _SHOWN_N, _MIN, _MAX, _NUM, _SUM, _SUM_SQUARES, _BEFORE, _AFTER = range(12)
+_AT, _LIMITS_AT, _LIMIT_N, _COUNT_N, _FIRST, _SHOWN_N, _MIN, _MAX, _NUM, _SUM, _SUM_SQUARES = range(11)
 
 
 def decoded(part: Part, spans: Spans, wanted: list[int], metadata: bytes) -> list[Histogram | None]:
@@ -30,7 +30,7 @@ def decoded(part: Part, spans: Spans, wanted: list[int], metadata: bytes) -> lis
         buffer, rows = values.histograms(
             stream.fileno(), spans.offsets[chosen], spans.lengths[chosen], spans.fields[chosen]
         )
-    table = np.frombuffer(rows, np.int64).reshape(-1, _AFTER + 1)
+    table = np.frombuffer(rows, np.int64).reshape(-1, _SUM_SQUARES + 1)
     batch = _Batch(table, np.frombuffer(buffer), spans.steps[chosen].tolist(), spans.wall_times[chosen].tolist())
     return [_Decoded(batch, i) if at >= 0 else None for i, at in enumerate(table[:, _AT].tolist())]
 
@@ -69,13 +69,24 @@ class _Decoded(Histogram):
         self._i = i
 
     def _place(self) -> tuple[int, ...]:
-        """Where its numbers begin, its limits (-1: it is of the tensor form), its counts, the first of them shown, and
-        how many are."""
+        """Where its numbers begin, where its limits do, how many limits (-1: it is of the tensor form) and counts it
+        has, the first of them shown, and how many are."""
         place: list[int] = self._batch.integers[self._i, : _SHOWN_N + 1].tolist()
         return tuple(place)
 
     def _slice(self, start: int, length: int) -> Floats:
         return self._batch.numbers[start : start + length]
+
+    def _edges(self) -> Floats:
+        """The edges of the shown buckets in the old form: the limits between them, the smallest and greatest value."""
+        import numpy as np
+
+        _, limits_at, _, _, first, shown = self._place()
+        low, high = self._batch.stored[self._i, _MIN : _MIN + 1], self._batch.stored[self._i, _MAX : _MAX + 1]
+        inner = self._slice(limits_at + first, shown - 1)
+        edges = np.concatenate([low, inner, high]) if shown else np.empty(0)
+        edges.flags.writeable = False
+        return edges
 
     def _stored(self, column: int) -> float | None:
         if self._batch.integers[self._i, _LIMIT_N] < 0:
@@ -92,36 +103,28 @@ class _Decoded(Histogram):
 
     @property
     def lefts(self) -> Floats:  # type: ignore[override]
-        at, limit_n, _, first, shown = self._place()
-        return self._slice(at, shown) if limit_n < 0 else self._slice(at + first, shown)
+        at, _, limit_n, _, _, shown = self._place()
+        return self._slice(at, shown) if limit_n < 0 else self._edges()[:-1]
 
     @property
     def rights(self) -> Floats:  # type: ignore[override]
-        at, limit_n, _, first, shown = self._place()
-        return self._slice(at + shown, shown) if limit_n < 0 else self._slice(at + first + 1, shown)
+        at, _, limit_n, _, _, shown = self._place()
+        return self._slice(at + shown, shown) if limit_n < 0 else self._edges()[1:]
 
     @property
     def counts(self) -> Floats:  # type: ignore[override]
-        at, limit_n, _, first, shown = self._place()
-        return self._slice(at + 2 * shown, shown) if limit_n < 0 else self._slice(at + limit_n + 2 + first, shown)
+        at, _, limit_n, _, first, shown = self._place()
+        return self._slice(at + 2 * shown, shown) if limit_n < 0 else self._slice(at + first, shown)
 
     @property
     def bucket_counts(self) -> Floats | None:  # type: ignore[override]
-        at, limit_n, count_n, _, _ = self._place()
-        return None if limit_n < 0 else self._slice(at + limit_n + 2, count_n)
+        at, _, limit_n, count_n, _, _ = self._place()
+        return None if limit_n < 0 else self._slice(at, count_n)
 
     @property
     def bucket_limits(self) -> Floats | None:  # type: ignore[override]
-        at, limit_n, _, first, shown = self._place()
-        if limit_n < 0:
-            return None
-        # The smallest and the greatest value stand in place of two limits, or of the numbers before and after them.
-        limits = self._slice(at, limit_n + 2).copy()
-        if shown:
-            limits[first] = self._batch.stored[self._i, _BEFORE]
-            limits[first + shown] = self._batch.stored[self._i, _AFTER]
-        limits.flags.writeable = False
-        return limits[1:-1]
+        _, limits_at, limit_n, _, _, _ = self._place()
+        return None if limit_n < 0 else self._slice(limits_at, limit_n)
 
     @property
     def min(self) -> float | None:  # type: ignore[override]

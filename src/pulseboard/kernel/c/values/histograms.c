@@ -13,7 +13,7 @@ static uint32_t key_of(const pb_field *f) { return KEY(f->number, f->wire); }
 
 size_t pb_histogram_room(size_t n, uint32_t field) {
     /* A tensor may store floats. */
-    return (field == PB_TENSOR_HISTOGRAM_FIELD ? n / 4 : n / 8) + 2;
+    return field == PB_TENSOR_HISTOGRAM_FIELD ? n / 4 : n / 8;
 }
 
 /* The one field of a Summary.Value that holds its content. 0 if there are others that matter. */
@@ -39,31 +39,49 @@ static int find_content(pb_ptr p, pb_ptr end, uint32_t field, pb_field *content)
 
 /* ---------- the old form */
 
-static void show_buckets(double *limits, double *counts, pb_stored_histogram *h) {
+/* How far apart the limits of two histograms in a row may begin, if one has a part of the other's. */
+enum { MAX_SHIFT = 64 };
+
+static int are_limits(const pb_histogram_numbers *to, size_t from, const pb_field *limits) {
+    return from + limits->len / 8 <= to->limit_n &&
+           !memcmp(to->numbers + to->limits_at + from, limits->body, limits->len);
+}
+
+static size_t shared_limits(pb_histogram_numbers *to, const pb_field *limits) {
+    if (!limits->len) return to->used;
+    size_t begin = to->near > MAX_SHIFT ? to->near - MAX_SHIFT : 0;
+    if (are_limits(to, to->near, limits)) return to->limits_at + to->near;
+    for (size_t from = begin; from < to->limit_n && from <= to->near + MAX_SHIFT; from++)
+        if (!memcmp(to->numbers + to->limits_at + from, limits->body, 8) && are_limits(to, from, limits)) {
+            to->near = from;
+            return to->limits_at + from;
+        }
+    to->near = 0;
+    to->limits_at = to->used;
+    to->limit_n = limits->len / 8;
+    memcpy(to->numbers + to->used, limits->body, limits->len);
+    to->used += to->limit_n;
+    return to->limits_at;
+}
+
+static void show_buckets(const double *counts, pb_stored_histogram *h) {
     int64_t first = 0, last = h->count_n - 1;
     while (first <= last && !(counts[first] > 0)) first++;
     while (last >= first && !(counts[last] > 0)) last--;
     h->first = first;
     h->shown_n = last - first + 1;
-    h->before = h->after = 0;
-    if (!h->shown_n || h->limit_n < last) return;
-    /* Both places exist: there is a free number before the limits and one after them. */
-    h->before = limits[first - 1];
-    h->after = limits[last];
-    limits[first - 1] = h->min;
-    limits[last] = h->max;
 }
 
-static int64_t decode_old(const pb_field *content, double *to, pb_stored_histogram *h) {
+static int decode_old(const pb_field *content, pb_histogram_numbers *to, pb_stored_histogram *h) {
     pb_ptr p = content->body, end = p + content->len;
     double numbers[5] = {0};
     pb_field f = {0}, limits = {0}, counts = {0};
     while (p < end) {
-        if (!next_field(&p, end, &f)) return -1;
+        if (!next_field(&p, end, &f)) return 0;
         if (f.wire == PB_FIXED64 && f.number >= 1 && f.number <= 5) numbers[f.number - 1] = pb_ldf64(f.body);
         else if (key_of(&f) == KEY(6, PB_BYTES) && !limits.number && f.len % 8 == 0) limits = f;
         else if (key_of(&f) == KEY(7, PB_BYTES) && !counts.number && f.len % 8 == 0) counts = f;
-        else return -1;
+        else return 0;
     }
     h->min = numbers[0];
     h->max = numbers[1];
@@ -72,13 +90,13 @@ static int64_t decode_old(const pb_field *content, double *to, pb_stored_histogr
     h->sum_squares = numbers[4];
     h->limit_n = (int64_t)(limits.len / 8);
     h->count_n = (int64_t)(counts.len / 8);
-    double *own_limits = to + 1, *own_counts = own_limits + h->limit_n + 1;
-    own_limits[-1] = own_limits[h->limit_n] = 0;
-    if (limits.len) memcpy(own_limits, limits.body, limits.len);
-    if (counts.len) memcpy(own_counts, counts.body, counts.len);
-    show_buckets(own_limits, own_counts, h);
-    if (h->shown_n && h->limit_n < h->first + h->shown_n - 1) return -1; /* too few limits */
-    return h->limit_n + h->count_n + 2;
+    h->limits_at = (int64_t)shared_limits(to, &limits);
+    h->at = (int64_t)to->used;
+    if (counts.len) memcpy(to->numbers + to->used, counts.body, counts.len);
+    show_buckets(to->numbers + to->used, h);
+    if (h->shown_n && h->limit_n < h->first + h->shown_n - 1) return 0; /* too few limits */
+    to->used += (size_t)h->count_n;
+    return 1;
 }
 
 /* ---------- the tensor form */
@@ -97,42 +115,50 @@ static uint64_t rows_of(const pb_field *shape) {
     return rank == 2 && sizes[1] == 3 ? sizes[0] : 0;
 }
 
-static int64_t decode_tensor(const pb_field *content, double *to, pb_stored_histogram *h) {
+static int decode_tensor(const pb_field *content, pb_histogram_numbers *to, pb_stored_histogram *h) {
     pb_ptr p = content->body, end = p + content->len;
     pb_field f = {0}, shape = {0}, numbers = {0};
     uint64_t type = 0;
     while (p < end) {
-        if (!next_field(&p, end, &f)) return -1;
+        if (!next_field(&p, end, &f)) return 0;
         switch (key_of(&f)) {
         case KEY(1, PB_VARINT): type = f.varint; break;
         case KEY(2, PB_BYTES):
-            if (shape.number) return -1;
+            if (shape.number) return 0;
             shape = f;
             break;
         case KEY(4, PB_BYTES): /* the bytes of all numbers, float_val, double_val */
         case KEY(5, PB_BYTES):
         case KEY(6, PB_BYTES):
-            if (numbers.number) return -1;
+            if (numbers.number) return 0;
             numbers = f;
             break;
-        default: return -1;
+        default: return 0;
         }
     }
     size_t size = type == 1 ? 4 : type == 2 ? 8 : 0; /* DT_FLOAT, DT_DOUBLE */
     uint64_t rows = shape.number ? rows_of(&shape) : 0;
-    if (!size || !rows || (numbers.number == 5 && size != 4) || (numbers.number == 6 && size != 8)) return -1;
-    if (numbers.len % (3 * size) || rows != numbers.len / (3 * size)) return -1;
+    if (!size || !rows || (numbers.number == 5 && size != 4) || (numbers.number == 6 && size != 8)) return 0;
+    if (numbers.len % (3 * size) || rows != numbers.len / (3 * size)) return 0;
+    double *out = to->numbers + to->used;
     for (uint64_t i = 0; i < rows; i++)
         for (uint64_t k = 0; k < 3; k++) {
             pb_ptr at = numbers.body + (3 * i + k) * size;
-            to[k * rows + i] = size == 4 ? (double)pb_ldf32(at) : pb_ldf64(at);
+            out[k * rows + i] = size == 4 ? (double)pb_ldf32(at) : pb_ldf64(at);
         }
-    *h = (pb_stored_histogram){.at = h->at, .limit_n = -1, .shown_n = (int64_t)rows};
-    return (int64_t)(3 * rows);
+    *h = (pb_stored_histogram){.at = (int64_t)to->used, .limit_n = -1, .shown_n = (int64_t)rows};
+    to->used += 3 * rows;
+    return 1;
 }
 
-int64_t pb_decode_histogram(const uint8_t *value, size_t n, uint32_t field, double *to, pb_stored_histogram *h) {
+int pb_decode_histogram(const uint8_t *value, size_t n, uint32_t field, pb_histogram_numbers *to,
+                        pb_stored_histogram *h) {
     pb_field content;
-    if (!find_content(value, value + n, field, &content)) return -1;
-    return field == PB_OLD_HISTOGRAM_FIELD ? decode_old(&content, to, h) : decode_tensor(&content, to, h);
+    size_t used = to->used;
+    if (find_content(value, value + n, field, &content) &&
+        (field == PB_OLD_HISTOGRAM_FIELD ? decode_old(&content, to, h) : decode_tensor(&content, to, h)))
+        return 1;
+    if (to->used != used) *to = (pb_histogram_numbers){.numbers = to->numbers, .used = used};
+    h->at = -1;
+    return 0;
 }
