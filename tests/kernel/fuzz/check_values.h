@@ -24,7 +24,8 @@ static void check_histogram(const uint8_t *data, size_t n, uint32_t field) {
         if (decoded) {
             int64_t used = (int64_t)to.used, counted = h.limit_n < 0 ? 3 * h.shown_n : h.count_n;
             REQUIRE(h.at + counted <= used, "counts past the last number");
-            REQUIRE(h.limit_n < 0 || (h.limits_at >= 0 && h.limits_at + h.limit_n <= used), "limits past the last number");
+            REQUIRE(h.limit_n < 0 || (h.limits_at >= 0 && h.limits_at + h.limit_n <= used),
+                    "limits past the last number");
             REQUIRE(h.first >= 0 && h.shown_n >= 0, "a negative bucket");
             REQUIRE(h.limit_n < 0 || h.first + h.shown_n <= h.count_n, "a bucket past the last is shown");
             REQUIRE(h.limit_n < 0 || !h.shown_n || h.first + h.shown_n <= h.limit_n + 1, "an edge past the last limit");
