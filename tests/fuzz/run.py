@@ -42,6 +42,7 @@ def fuzz(targets: list[Target], *, seconds: float, seed: int, max_cases: int | N
             data = next(streams[target.name])
             counts[target.name] += 1
             # Before the check: a crash of the process leaves its input behind.
+            (CORPUS / target.name).mkdir(exist_ok=True)
             last = CORPUS / target.name / "last-input"
             last.write_bytes(data)
             try:

@@ -1,29 +1,34 @@
-"""What is fuzzed apart from the kernel's readers of event files: the index, archives, HTTP, and every other format.
+"""What is fuzzed apart from the kernel's readers of event files: the index, archives, values, HTTP, other formats.
 
 A target turns bytes into work on the real code and raises if a promise is broken: an exception, a crash, more than two
 seconds of processor time, or status 500.
 """
 
 import gzip
+import json
 import os
 import socket
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlencode
 
 from builders import event_file, scalars, session_start, summary, tensor, version
+from fuzz.endpoints import GOOD, EveryEndpoint, requests
 from kernel.hostile_index import with_head
 from other_formats import check_soundness
+from servers import write_everything
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
 import pulseboard as pb
 from pulseboard.kernel.reader import EventLog
-from pulseboard.serve.http.endpoint import load_endpoints
 
 MAX_CPU_SECS = 2.0
+TAGS = ["loss", "weights", "samples", "speech", "notes", "_hparams_/session_start_info"]  # of `write_everything`
 SAMPLES = Path(__file__).resolve().parents[1] / "read" / "formats" / "samples"
 
 
@@ -42,7 +47,9 @@ class Target:
     def run(self, data: bytes) -> None:
         """Check one input, and how much processor time it took."""
         began = time.process_time()
-        self.check(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)  # what NumPy says of numbers that nobody checked
+            self.check(data)
         took = time.process_time() - began
         if took > MAX_CPU_SECS:
             raise Broken(f"{took:.1f} s of processor time for {len(data)} bytes")
@@ -137,16 +144,13 @@ def _formats_target(directory: Path) -> Target:
 
 def _http_target(directory: Path, port: int) -> Target:
     seeds = []
-    for path, methods in load_endpoints().items():
-        for method in methods:
-            body = b'{"runs":["run"],"tags":["loss"],"marks":{"run":{"pinned":true}}}' if method != "GET" else b""
-            query = "?run=run&tag=loss&slug=loss-spike" if method == "GET" else ""
-            head = f"{method} /api/{path}{query} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-            head += "Content-Type: application/json\r\n" if body else ""
-            seeds.append(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-            chunk = f"{len(body):x}\r\n".encode() + body + b"\r\n0\r\nx: trailer\r\n\r\n" if body else b"0\r\n\r\n"
-            seeds.append(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + chunk)
-    seeds = [one for one in seeds if b"/api/stream" not in one]
+    for method, path, query, body in requests([GOOD, "run"], TAGS):
+        sent = b"" if body is None else json.dumps(body).encode()
+        head = f"{method} /api/{path}?{urlencode(query)} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        head += "Content-Type: application/json\r\n" if sent else ""
+        seeds.append(f"{head}Content-Length: {len(sent)}\r\n\r\n".encode() + sent)
+        chunk = f"{len(sent):x}\r\n".encode() + sent + b"\r\n0\r\nx: trailer\r\n\r\n" if sent else b"0\r\n\r\n"
+        seeds.append(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + chunk)
 
     def check(data: bytes) -> None:
         with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
@@ -168,13 +172,22 @@ def _http_target(directory: Path, port: int) -> Target:
     return Target("http", seeds, check)
 
 
+# ---- values
+
+
+def _values_target(directory: Path) -> Target:
+    runs = EveryEndpoint(directory)
+    return Target("values", runs.seeds, runs.check)
+
+
 @contextmanager
 def all_targets():
     """Every target, with the files and the server they need."""
     with tempfile.TemporaryDirectory() as made:
         top = Path(made)
-        for name in ("index", "gz", "formats", "http/logs/run", "cache", "data"):
+        for name in ("index", "gz", "values", "formats", "http/logs/run", "cache", "data"):
             (top / name).mkdir(parents=True)
+        write_everything(top / "http" / "logs")
         (top / "http" / "logs" / "run" / "events.out.tfevents.1").write_bytes(_an_event_file())
         before = dict(os.environ)
         os.environ |= {"XDG_CACHE_HOME": str(top / "cache"), "PULSEBOARD_DATA_DIR": str(top / "data")}
@@ -184,6 +197,7 @@ def all_targets():
                     _index_target(top / "index"),
                     _archive_target(top / "gz"),
                     _formats_target(top / "formats"),
+                    _values_target(top / "values"),
                     _http_target(top / "http", server.port),
                 ]
         finally:

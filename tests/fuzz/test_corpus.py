@@ -6,7 +6,7 @@ import pytest
 from fuzz.run import inputs, kept
 from fuzz.targets import all_targets
 
-NAMES = ("index", "gz", "formats", "http")
+NAMES = ("index", "gz", "formats", "values", "http")
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,9 @@ def test_seeds_and_kept_inputs_break_no_promise(targets, name):
         target.run(data)
 
 
-@pytest.mark.parametrize(("name", "count"), [("index", 2000), ("gz", 200), ("formats", 100), ("http", 300)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("index", 2000), ("gz", 200), ("formats", 100), ("values", 30), ("http", 300)]
+)
 def test_some_new_inputs_break_no_promise(targets, name, count):
     target = targets[name]
     for data in itertools.islice(inputs(target, seed=1), count):

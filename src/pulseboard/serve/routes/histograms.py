@@ -92,7 +92,8 @@ def _rebin(one: Histogram, edges: NDArray[np.float64]) -> NDArray[np.float64]:
     share[thin] = 0.0
     at = np.clip(np.searchsorted(edges, lefts[thin], side="right") - 1, 0, len(edges) - 2)
     share[thin, at] = 1.0
-    counts: NDArray[np.float64] = np.nan_to_num((one.counts[:, None] * np.nan_to_num(share)).sum(axis=0))
+    with np.errstate(all="ignore"):  # counts may be infinite or NaN
+        counts: NDArray[np.float64] = np.nan_to_num((one.counts[:, None] * np.nan_to_num(share)).sum(axis=0))
     return counts
 
 
@@ -134,7 +135,8 @@ def percentiles(one: Histogram) -> list[float]:
     points = np.array(BASIS_POINTS, np.float64)
     smallest, largest = float(one.lefts[0]), float(one.rights[-1])
     # If all counts are zero, every percentile is the largest value.
-    weights = np.cumsum(one.counts * 10000 / (one.counts.sum() or 1.0))
+    with np.errstate(all="ignore"):  # counts may be infinite or NaN
+        weights = np.cumsum(one.counts * 10000 / (one.counts.sum() or 1.0))
     at = np.searchsorted(weights, points, side="right")
     inside = np.minimum(at, n - 1)
     before = np.where(inside > 0, weights[inside - 1], 0.0)
