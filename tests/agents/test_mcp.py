@@ -1,9 +1,11 @@
 """`pulseboard mcp` through the SDK's own client, over stdio, as an agent uses it; and how short the answers are."""
 
 import os
+import socket
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +60,11 @@ def server(*args):
     return StdioServerParameters(command=sys.executable, args=["-m", "pulseboard", "mcp", *map(str, args)], env=env)
 
 
+def _listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 async def text_of(client, tool, **arguments):
     result = await client.call_tool(tool, arguments)
     (content,) = result.content
@@ -109,6 +116,30 @@ def test_every_tool_answers_over_stdio(log):
     assert "No profile" in text["guide"] or "profile" in text["guide"]
     assert "Nearest: 'good'" in text["unknown"]
     assert "Conditions: " in text["wrong"]
+
+
+def test_the_same_tools_answer_over_http(log):
+    import anyio
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = server(log, "--port", port)
+    with subprocess.Popen([command.command, *command.args], env=command.env, stderr=subprocess.PIPE) as process:
+        end = time.monotonic() + 120
+        while not _listens(port):
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+        async def ask():
+            async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+                tools = (await client.list_tools()).tools
+                return {tool.name for tool in tools}, await text_of(client, "overview", match="good")
+
+        try:
+            assert anyio.run(ask) == (TOOLS, (False, "good healthy @299"))
+        finally:
+            process.kill()
 
 
 def test_a_diagnosis_takes_at_most_600_tokens_in_the_median(faulty):
