@@ -84,6 +84,21 @@ def test_a_training_that_is_killed_is_recorded_up_to_its_end(tmp_path):
     assert len(run.series("loss")) == 20
 
 
+def test_a_training_without_torch_has_telemetry_too(tmp_path):
+    code = (
+        "import time; held = bytearray(200 << 20)\n"
+        "for i in range(30): print(f'step {i} loss {1 / (i + 1)}'); time.sleep(0.1)"
+    )
+    options = ["--no-diagnosis", "--telemetry", "1"]
+    assert pulseboard_run(tmp_path, sys.executable, "-c", code, options=options).returncode == 0
+    run, _ = recorded(tmp_path)
+    assert len(run.series("loss")) == 30
+    assert {"system/cpu", "system/ram_used", "system/disk_free"} <= set(run.tags("scalar"))
+    memory_gb = run.series("memory/ram_main_process_gb").values
+    assert 0.2 < memory_gb.max() < 2  # of the training, not of the process that started it
+    assert "system/children_ram" not in run.tags("scalar")
+
+
 def test_any_command_works_and_its_output_is_passed_through(tmp_path):
     done = pulseboard_run(tmp_path, "sh", "-c", "echo out; echo err >&2", options=["--no-diagnosis"])
     assert (done.returncode, done.stdout) == (0, b"out\n")

@@ -16,6 +16,7 @@ from typing import Any
 
 from pulseboard.core.errors import PulseboardError
 from pulseboard.launch import environment
+from pulseboard.launch.host import sampling
 from pulseboard.launch.output import KEPT_FILE, KeptOutput, PrintedMetrics, pump, reading_metrics
 from pulseboard.launch.seen import environment_of
 from pulseboard.record.active_run import ActiveRun
@@ -66,7 +67,8 @@ def launch(
     status = "failed"
     try:
         given = _environment(run.directory, watch, telemetry_secs) | environment_of(list(loggers) if watch else [])
-        code = _supervise(command, given, run, kept, read_output=not loggers)
+        with _sampled(run, telemetry_secs):
+            code = _supervise(command, given, run, kept, read_output=not loggers)
         status = "finished" if code == 0 else "killed" if code < 0 else "failed"
     except OSError as error:
         raise CannotStart(f"Cannot start {command[0]!r}: {error.strerror}.") from error
@@ -119,6 +121,23 @@ def _supervise(
     reader.join()
     metrics.close()
     return code
+
+
+@contextlib.contextmanager
+def _sampled(run: ActiveRun, telemetry_secs: float) -> Iterator[None]:
+    """Telemetry of a training that does not sample by itself, because it is not watched from inside."""
+    if not telemetry_secs:
+        yield
+        return
+    stop = threading.Event()
+    given = {"every_secs": telemetry_secs, "stop": stop}
+    thread = threading.Thread(target=sampling, args=(run, run.directory), kwargs=given, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(timeout=5)
 
 
 @contextlib.contextmanager
