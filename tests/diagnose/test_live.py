@@ -85,6 +85,20 @@ def test_steps_that_come_again_are_counted_live_as_after_the_fact(tmp_path):
     assert "restart-overlap" in [finding.slug for finding in watcher.report().findings]
 
 
+def test_many_points_in_a_row_at_one_step_are_not_an_overlap(tmp_path):
+    # a log that names only the epoch, and not all of its epochs have equally many lines
+    steps = np.repeat(np.arange(40), np.arange(40) % 3 + 1)
+    values = 3 - np.arange(len(steps)) / 50
+    lines = [json.dumps({"step": int(step), "train/loss": value}) for step, value in zip(steps, values, strict=True)]
+    (tmp_path / "log.jsonl").write_text("\n".join(lines))
+    (report,) = diagnose(tmp_path)
+    watcher = Watcher("run", "path", {})
+    for part in np.array_split(np.arange(len(steps)), 7):
+        watcher.add_series("train/loss", steps[part], part.astype(float), values[part])
+    for one in (report, watcher.report()):
+        assert "restart-overlap" not in [finding.slug for finding in one.findings]
+
+
 # ---- alerts
 
 

@@ -120,10 +120,13 @@ def counts_overlaps(tag: str) -> bool:
 
 
 def overlaps_in(steps: Any) -> int:
-    """The number of points at or before a step that was already logged."""
+    """The number of points at or before a step that was already logged, other than that of the point before.
+
+    Where only the epoch is known, many points in a row are at one step.
+    """
     if len(steps) < 2:
         return 0
-    return int((steps[1:] <= np.maximum.accumulate(steps)[:-1]).sum())
+    return int(((steps[1:] <= np.maximum.accumulate(steps)[:-1]) & (steps[1:] != steps[:-1])).sum())
 
 
 def _context(training: Training) -> Context:

@@ -48,7 +48,7 @@ class Watcher:
         self.restarts: list[int] = []
         self._tracks: dict[str, Track] = {}
         self._waiting: dict[str, tuple[list[int], list[float], list[float]]] = {}
-        self._highest: dict[str, int] = {}  # tag -> greatest step, where steps that come again count
+        self._reached: dict[str, Any] = {}  # tag -> greatest and last step, where steps that come again count
         self._overlaps: dict[str, int] = {}
         self._histograms: dict[str, list[Histogram]] = {}
 
@@ -75,9 +75,10 @@ class Watcher:
             track = self._tracks[tag] = Track(tag, changes=changes_for(tag))
         track.append(steps, wall_times, values)
         if len(steps) and counts_overlaps(tag):
-            before = np.concatenate([[self._highest.get(tag, steps[0] - 1)], steps])
-            self._overlaps[tag] = self._overlaps.get(tag, 0) + overlaps_in(before)
-            self._highest[tag] = int(before.max())
+            before = self._reached.get(tag, np.zeros(0, np.int64))
+            both = np.concatenate([before, steps])
+            self._overlaps[tag] = self._overlaps.get(tag, 0) + overlaps_in(both) - overlaps_in(before)
+            self._reached[tag] = np.array([both.max(), both[-1]])
 
     def last_wall(self, tag: str) -> float:
         """When the tag's last point was logged; minus infinity if there is none."""

@@ -168,10 +168,11 @@ def _played(piece: str, *, text: str, random: np.random.RandomState) -> Floats:
 
 
 def _overlaps(series: Series) -> int:
-    """The number of points at or before a step that the series already had."""
+    """The number of points at or before a step that the series already had, other than that of the point before."""
+    steps = series.steps
     if len(series) < 2:
         return 0
-    return int((series.steps[1:] <= np.maximum.accumulate(series.steps)[:-1]).sum())
+    return int(((steps[1:] <= np.maximum.accumulate(steps)[:-1]) & (steps[1:] != steps[:-1])).sum())
 
 
 def _histograms(zeros: Series) -> list[Histogram]:

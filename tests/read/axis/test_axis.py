@@ -191,3 +191,65 @@ def test_steps_never_fall_within_a_part_but_for_orphans(lengths, stride, back):
         falls = np.flatnonzero(np.diff(kept) < 0)
         # A fall of a single row is a row out of order.
         assert all(len(kept) - i < 4 or kept[i + 2] >= kept[i] for i in falls)
+
+
+# ---- counters of other names
+
+
+def test_a_counter_of_its_own_name_is_the_axis_if_it_rises_and_the_finest_counts():
+    columns = {"micro_step": [310050, 310100, 310150], "opt_step": [38756, 38762, 38768], "tokens": [4e9, 5e9, 6e9]}
+    axis = axis_of(loss=[3.4, 3.3, 3.4], **columns)
+    assert (axis.kind, axis.columns, axis.steps.tolist()) == ("step", ("micro_step",), [310050, 310100, 310150])
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind"),
+    [
+        ({"tokens": [1000, 2000, 3000]}, "step"),
+        ({"tokens": [1000, 900, 1100]}, "row"),  # those of each batch
+        ({"opt_step": [1, 1, 2]}, "row"),
+        ({"best_step": [1, 2, 3]}, "row"),
+        ({"warmup_steps": [1, 2, 3]}, "row"),
+        ({"column 1": [5, 6, 7]}, "step"),  # row numbers of pandas, without a name
+        ({"column 1": [5.5, 6.5, 7.5]}, "row"),
+        ({"opt_step": [10, 20, 30], "epoch": [1, 2, 3]}, "epoch"),
+    ],
+)
+def test_such_a_counter_must_rise_with_every_row_and_gives_way_to_epochs_that_do(columns, kind):
+    assert axis_of(loss=[3.0, 2.0, 1.0], **columns).kind == kind
+
+
+def test_counters_on_lines_of_their_own_that_fit_between_those_of_another_are_the_same_counter():
+    iterations = [None, 0, 5, 10, None, 10, 15, 20]
+    steps = [0, None, None, None, 10, None, None, None]
+    axis = axis_of(iter=iterations, step=steps, loss=LOSS + [0.5, 0.4])
+    assert (axis.columns, axis.steps.tolist()) == (("iter", "step"), [0, 0, 5, 10, 10, 10, 15, 20])
+
+
+def test_counters_that_do_not_fit_between_those_of_another_are_others():
+    axis = axis_of(iter=[0, 5, 10, None, 15, 20, None], step=[None, None, None, 1, None, None, 2], loss=[*LOSS, 0.5])
+    assert (axis.columns, axis.steps.tolist()) == (("iter",), [0, 5, 10, 10, 15, 20, 20])
+
+
+# ---- rows within epochs
+
+
+def test_several_rows_per_epoch_are_places_within_it():
+    axis = axis_of(epoch=[1] * 4 + [2] * 4 + [3], loss=[9, 8, 7, None, 6, 5, 4, None, 3])
+    assert (axis.kind, axis.steps_per_epoch) == ("epoch", 3.0)
+    assert axis.steps.tolist() == [3, 4, 5, 5, 6, 7, 8, 8, 9]
+    assert "Steps are epoch x 3 + row within it" in axis.note
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"epoch": [1, 1, 2, 2, 3, 3], "loss": LOSS},  # perhaps training and validation
+        {"epoch": [1, 1, 1, 2, 2, 2, 3], "loss": [5, 5, 5, 4, 4, 4, 3]},  # one value, printed by three ranks
+        {"epoch": [1, 2, 3, 3, 3, 3], "loss": LOSS},
+        {"epoch": [1, 1, 1, 1, 2, 3, 4], "loss": [*LOSS, 0.5]},
+    ],
+)
+def test_epochs_that_repeat_for_other_reasons_are_steps(columns):
+    axis = axis_of(**columns)
+    assert axis.steps.tolist() == columns["epoch"]

@@ -14,8 +14,14 @@ from pulseboard.read.formats.json_records import JsonLines
 from pulseboard.read.formats.text.text_log import TextLog
 from pulseboard.read.parsing import prefix, table_runs
 
-OPENED = {"train.log": TextLog, "epochs.log": TextLog, "log.csv": CsvTable, "log.jsonl": JsonLines}
-HEADS = {"train.log": "", "epochs.log": "", "log.csv": "step,timestamp,loss,acc\n", "log.jsonl": ""}
+OPENED = {
+    "train.log": TextLog,
+    "epochs.log": TextLog,
+    "iters.log": TextLog,
+    "log.csv": CsvTable,
+    "log.jsonl": JsonLines,
+}
+HEADS = {"train.log": "", "epochs.log": "", "iters.log": "", "log.csv": "step,timestamp,loss,acc\n", "log.jsonl": ""}
 
 
 def ordinary(name, step, rng):
@@ -26,6 +32,9 @@ def ordinary(name, step, rng):
         return f'{{"step": {step}, "timestamp": {at}, "loss": {loss}, "acc": {acc}}}\n'
     if name == "epochs.log":
         return f"Epoch: [{step // 5}][{step % 5}/5]  Time 0.5 (0.6)  Loss {loss} (0.5)  Acc@1 {acc}\n"
+    if name == "iters.log":
+        evaluation = f"step {step}: train loss {acc}, val loss {loss}\n" if step % 7 == 0 else ""
+        return f"{evaluation}iter {step}: loss {loss}, time 5.5ms\n"
     clock = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
     return f"{clock},123 - INFO - step {step}/9000 | loss {loss} | acc {acc} | batch size: 32\n"
 
@@ -41,6 +50,10 @@ ODD = {
         "Epoch: [1][3/5] Loss 0.5 (0.5) Acc@1 0.5\n", "Epoch: [7][1/9] Loss 0.5 (0.5) Acc@1 0.5\n", " * Acc@1 0.75\n",
         "Epoch: [{step}] Loss 0.5\n", "Test: [1/10] Loss 0.5\n", "=> saved\n", "[3/5] Loss 0.5\n",
         "Epoch: [9][7/5]  Time 0.5 (0.6)  Loss 0.1 (0.5)  Acc@1 0.25\n",
+    ],
+    "iters.log": [
+        "step 3: train loss 0.5, val loss 0.5\n", "step {step}: train loss 0.5, val loss 0.5\n", "iter 2: loss 0.5\n",
+        "step {step}: loss 0.5\n", "saved\n", "step {step}: iter {step}: loss 0.5\n", "epoch 2: loss 0.5\n",
     ],
     "log.csv": ["{step},,0.5,\n", ",,0.5,0.5\n", "2,5,0.5,0.5\n", "{step},x,nan,inf\n", "{step},1,2,3,4\n", "\n"],
     "log.jsonl": [
@@ -130,7 +143,7 @@ def test_the_cost_of_a_row_does_not_depend_on_the_size_of_the_log(tmp_path, name
             runs.poll([str(path)])
             costs.append(time.thread_time() - began)
         assert runs[name].last_step == count + 39
-        assert np.isfinite(runs[name].ended) or name == "epochs.log"  # which has no times
+        assert np.isfinite(runs[name].ended) or name in ("epochs.log", "iters.log")  # which have no times
         least.append(min(costs))
     # With all rows at every update it is 20 times as much for 100 times the rows.
     assert least[1] < 4 * least[0]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pulseboard.read.axis.build import step_candidates
-from pulseboard.read.axis.names import TOTAL, epoch_columns, is_counter
+from pulseboard.read.axis.build import Column, merged, step_candidates
+from pulseboard.read.axis.names import TOTAL, epoch_columns, is_counter, may_count, rising_step_columns
 from pulseboard.read.parsing.line_table import TIME, UTC
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def added_steps(table: Searched) -> AddedSteps | None:
     if (np.diff(table.axis.steps) < 0).any():
         return None
     if table.axis.kind == "row":
-        plain = not table.axis.columns and not any(map(is_counter, names))
+        plain = not table.axis.columns and not any(is_counter(name) or may_count(name) for name in names)
         return _RowNumbers() if plain else None
     if table.axis.kind == "epoch x iteration":
         return _EpochsAndIterations.of_table(table, names)
@@ -67,9 +67,9 @@ class _RowNumbers:
 
 @dataclass(frozen=True, slots=True)
 class _Counter:
-    """One column counts steps or whole epochs."""
+    """One column counts steps or whole epochs, or several that are one counter."""
 
-    name: str
+    names: tuple[str, ...]
     is_epoch: bool
     last: int
     last_row: int  # with a count
@@ -85,23 +85,27 @@ class _Counter:
             return None
         if not is_epoch and candidates[:1] != [name]:
             return None
-        column = table.columns[name]
+        if is_epoch and rising_step_columns(names):  # which count where epochs do not rise
+            return None
+        counters = tuple(one for one in axis.columns if not one.endswith(TOTAL))
+        column = merged([table.columns[one] for one in counters])
         if axis.note or not _is_whole(column.values, _MAX_EPOCH if is_epoch else _MAX_STEP):
             return None
         adjacent = int((np.diff(column.rows, prepend=-1) == 1).sum())
-        return cls(name, is_epoch, int(axis.steps[-1]), int(column.rows[-1]), adjacent)
+        return cls(counters, is_epoch, int(axis.steps[-1]), int(column.rows[-1]), adjacent)
 
     def of(
         self, columns: Mapping[str, Cells], row_count: int, lengths: Mapping[str, int], rows_before: int
     ) -> tuple[Ints, AddedSteps] | None:
         best = step_candidates(lengths, rows_before + row_count)
-        if bool(best) == self.is_epoch or (best and best[0] != self.name):
+        if bool(best) == self.is_epoch or (best and best[0] != self.names[0]):
             return None
         steps = np.full(row_count, self.last, np.int64)
         after = self
-        if self.name in columns:
-            at, counts = columns[self.name]
-            if not _is_whole(counts, _MAX_EPOCH if self.is_epoch else _MAX_STEP):
+        if added := [Column(*columns[name]) for name in self.names if name in columns]:
+            both = merged(added)
+            at, counts = both.rows, both.values
+            if (np.diff(at) == 0).any() or not _is_whole(counts, _MAX_EPOCH if self.is_epoch else _MAX_STEP):
                 return None
             if counts[0] < self.last or (np.diff(counts) < 0).any():
                 return None
@@ -111,7 +115,7 @@ class _Counter:
             adjacent = self.adjacent + int((np.diff(rows, prepend=self.last_row) == 1).sum())
             after = replace(self, last=int(steps[-1]), last_row=int(rows[-1]), adjacent=adjacent)
         # With fewer, a count may belong to the rows before it.
-        return (steps, after) if 2 * after.adjacent > lengths[self.name] + 1 else None
+        return (steps, after) if 2 * after.adjacent > sum(lengths[name] for name in self.names) + 1 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,17 @@ LAST_RESORT_NAMES = (
     "trial", "game", "games",
 )  # fmt: skip
 
+# Counters with names of their own, such as `micro_step`, and then amounts of data. They are steps if they rise.
+_STEP_LIKE = re.compile(r"(?:^|_)(?:steps?|iters?|iterations?|updates?)(?:_(?:num|idx|id))?$")
+_NOT_THE_STEP = re.compile(r"(?:^|_)(?:best|last|first|max|min|warmup|per|val|eval|test|log|save|time|stop|skipped)_")
+_AMOUNT_NAMES = (
+    "tokens", "tokens_seen", "total_tokens", "num_tokens", "consumed_tokens", "train_tokens",
+    "samples", "samples_seen", "total_samples", "num_samples", "consumed_samples",
+    "examples", "examples_seen", "images_seen", "total_images", "kimg",
+)  # fmt: skip
+# The column of row numbers that pandas writes without a name.
+_INDEX_NAMES = ("column_1", "unnamed:_0", "index")
+
 TOTAL = " of"
 """A column `iter of` holds the total that a log prints after the count: `iter 40/1251`."""
 
@@ -38,6 +49,11 @@ def step_columns(names: list[str]) -> list[str]:
     return _in_order(names, STEP_NAMES + WITHIN_EPOCH_NAMES)
 
 
+def whole_run_columns(names: list[str]) -> list[str]:
+    """The columns that may hold steps of the whole run, best first."""
+    return _in_order(names, STEP_NAMES)
+
+
 def last_resort_columns(names: list[str]) -> list[str]:
     """The columns that count episodes, generations and the like, best first."""
     return _in_order(names, LAST_RESORT_NAMES)
@@ -46,6 +62,21 @@ def last_resort_columns(names: list[str]) -> list[str]:
 def epoch_columns(names: list[str]) -> list[str]:
     """The columns that may hold epochs, best first."""
     return _in_order(names, EPOCH_NAMES)
+
+
+def rising_step_columns(names: list[str]) -> list[str]:
+    """The columns that count steps by their names, if they rise: `micro_step`, `opt_step`."""
+    return [name for name in names if _STEP_LIKE.search(plain(name)) and not _NOT_THE_STEP.search(plain(name))]
+
+
+def amount_columns(names: list[str]) -> list[str]:
+    """The columns that say how much data was used or number the rows, if they rise, best first."""
+    return _in_order(names, _AMOUNT_NAMES + _INDEX_NAMES)
+
+
+def may_count(name: str) -> bool:
+    """Whether a column is a counter if it rises."""
+    return bool(rising_step_columns([name]) or amount_columns([name]))
 
 
 def is_counter(name: str) -> bool:
