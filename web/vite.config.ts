@@ -46,7 +46,9 @@ export default defineConfig({
         codeSplitting: {
           // Two files for the first tab instead of fifteen small ones: over a tunnel each request costs a round trip.
           // What only other tabs need stays out of them.
-          groups: [{ name: "charts", test: /uplot|src\/(charts|cards\/(?!one_run|key_tags)|api\/columns)/ }],
+          groups: [
+            { name: "charts", test: /uplot|src\/(charts|tabs\/scalars|cards\/(?!one_run|key_tags)|api\/columns)/ },
+          ],
         },
       },
     },

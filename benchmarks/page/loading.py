@@ -9,7 +9,7 @@ from benchmarks.harness.report import Check, Part, at_least, table
 from benchmarks.harness.sampling import Quiet, Sample, interleaved, median
 from benchmarks.page.browser import Memory, View, chromium, cpu_secs
 
-TARGET_SPEEDUP = 5
+TARGET_SPEEDUP = 8
 TARGET_KB = 250
 TARGET_HEAP_MB = 60
 FIRST_SELECTION = 100

@@ -42,6 +42,12 @@ def test_runs_get_a_status_and_a_report(serve, tmp_path):
     assert 0 < run["coverage"]["ran"] < run["coverage"]["of"]
     # The whole report, with a finding and an incident in it, matches the document.
     validate(report, load_endpoints()["diagnosis"]["GET"].returns, at="response")
+    # The page asks for the reasons when someone opens them: of hundreds of runs they are most of the report.
+    short = server.api("diagnosis?run=broken&reasons=0").json
+    validate(short, load_endpoints()["diagnosis"]["GET"].returns, at="response")
+    checks, unexplained = report["runs"][0]["not_checked"], short["runs"][0]["not_checked"]
+    assert all(check["because"] for check in checks)
+    assert unexplained == [{**check, "because": ""} for check in checks]
 
 
 def test_a_run_with_too_little_to_judge_is_not_healthy(serve, tmp_path):

@@ -180,6 +180,7 @@ def test_histograms_share_thirty_buckets_and_keep_their_counts(server):
     made = server.api("histograms?run=rich&tag=weights&limit=5").json
     assert len(made["steps"]) == 5
     assert (made["steps"][0], made["steps"][-1]) == (0, 19)
+    assert made["total"] == 20
     for lefts, rights, counts in zip(made["lefts"], made["rights"], made["counts"], strict=True):
         assert len(lefts) == len(rights) == len(counts) == 30
         assert sum(counts) == pytest.approx(200)
@@ -208,7 +209,9 @@ def test_images_and_audio_clips_have_their_media_types(server):
 
 
 def test_texts_are_sanitized(server):
-    (item,) = server.api("texts?run=rich&tag=notes").json["items"]
+    texts = server.api("texts?run=rich&tag=notes").json
+    (item,) = texts["items"]
+    assert texts["total"] == 1
     assert "<script>" in item["text"]
     assert "<strong>bold</strong>" in item["html"]
     for evil in ("<script", 'href="javascript', "<img"):

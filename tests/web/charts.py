@@ -72,7 +72,7 @@ def read_x(page: Any, tag: str = "train/loss", *, across: float) -> str:
 
 def read_step(page: Any, tag: str = "train/loss", *, across: float) -> int:
     """The step at a position."""
-    return int(read_x(page, tag, across=across).replace("\u202f", "").replace("−", "-"))
+    return int(read_x(page, tag, across=across).replace(",", "").replace("−", "-"))
 
 
 def drag(page: Any, over: Any, start: tuple[float, float], end: tuple[float, float], *, key: str | None = None) -> None:

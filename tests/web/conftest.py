@@ -63,7 +63,10 @@ class Pages:
         page.set_default_timeout(120_000)  # a busy machine is slow, not wrong
         track_work(page)
         page.on("pageerror", lambda error: self.errors.append(f"error: {error}"))
-        page.on("console", lambda entry: entry.type == "error" and self.errors.append(f"console: {entry.text}"))
+        page.on(
+            "console",
+            lambda entry: entry.type in ("error", "warning") and self.errors.append(f"console: {entry.text}"),
+        )
         page.on("dialog", lambda dialog: (self.errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.goto(server.url + hash_)
         page.wait_for_selector(wait)
@@ -77,8 +80,9 @@ def pages(browser):
     yield pages
     for context in pages.contexts:
         context.close()
-    # The browser itself logs an error when the server is gone; that is not the page's fault.
-    expected = ("net::ERR_", "Failed to load resource")
+    # The browser itself logs an error when the server is gone, and a warning when a test reads many pixels; neither is
+    # the page's fault.
+    expected = ("net::ERR_", "Failed to load resource", "willReadFrequently")
     assert [error for error in pages.errors if not any(text in error for text in expected)] == []
 
 

@@ -149,12 +149,12 @@ def test_a_metric_is_chosen_in_the_menu_and_kept_in_the_url(pages, trainings):
     panel.get_by_role("button", name="train/tokens").click()
     until(page, "location.hash.includes('x=tag:train/tokens')")
     settle(page)
-    assert read_x(page, "loss", across=0.5) == "5000"
+    assert read_x(page, "loss", across=0.5) == "5,000"
     assert hover(page, "loss", across=0.5).locator("tbody .right").first.inner_text() == "50"
     assert toolbar.get_by_role("button", name="train/tokens").get_attribute("aria-pressed") == "true"
     page.reload()
     settle(page)
-    assert read_x(page, "loss", across=0.25) == "2500"
+    assert read_x(page, "loss", across=0.25) == "2,500"
     page.keyboard.press("x")
     until(page, "!location.hash.includes('x=')")
     settle(page)

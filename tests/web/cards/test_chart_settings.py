@@ -209,7 +209,7 @@ def test_a_restart_is_a_dotted_line(pages, gallery):
 def test_the_legend_shows_the_last_value_and_highlights_its_curve(pages, study):
     page = pages.open(study, ALONE + "&smoothing=0.9&tagFilter=count", wait=CARD)
     value = card(page, "count").locator(".legend .value")
-    assert value.inner_text() == "1000"  # the logged value, however much the curve is smoothed
+    assert value.inner_text() == "1,000"  # the logged value, however much the curve is smoothed
     page.goto("about:blank")
     page = pages.open(study, "#scalars&smoothing=0&tagFilter=level", wait=CARD)
     legend = card(page, "level").locator(".legend li")

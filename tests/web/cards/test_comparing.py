@@ -62,7 +62,7 @@ def test_a_table_shows_the_values_at_a_step_and_between_two(pages, study):
     until(page, "location.hash.includes('steps=1000')")
     head, cells = rows(page, "count")
     assert head == ["Run", "Value", "Step"]
-    assert cells["alone"] == ["1000", "1000"]
+    assert cells["alone"] == ["1,000", "1,000"]
     # A click on a chart selects a step, on all cards.
     plot = card(page, "count").locator(".u-over")
     box = plot.bounding_box()

@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
+from servers import a_server
 from web.charts import card, color_of_run, find_color, theme_color
 from web.every_tab import TABS
 from web.waiting import settle, until
+
+import pulseboard as pb
 
 CARD = "article.scalar canvas"
 EVERYTHING = (
@@ -39,21 +42,59 @@ def test_on_a_phone_the_runs_are_a_drawer(pages, gallery):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_serious_violation_on_any_tab(pages, gallery, theme):
-    if not AXE.exists():
-        pytest.skip("axe-core is missing: run npm ci in web/")
-    page = pages.open(gallery, "#scalars", wait=CARD, theme=theme, bypass_csp=True)
-    page.evaluate(AXE.read_text())
-    found = []
+    page = open_with_axe(pages, gallery, theme=theme)
+    found = {}
     for tab in [*TABS, EVERYTHING]:
         page.evaluate("tab => location.hash = tab", tab)
         settle(page)
-        result = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-        found += [
-            (tab, one["id"], one["nodes"][0]["html"])
-            for one in result["violations"]
-            if one["impact"] in ("serious", "critical")
-        ]
-    assert found == []
+        found[tab] = violations(page)
+    assert {tab: what for tab, what in found.items() if what} == {}
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (820, 1180), (1100, 760)])
+def test_axe_finds_no_serious_violation_where_things_must_scroll(pages, crowded, width, height):
+    page = open_with_axe(pages, crowded, width=width, height=height)
+    found = {"scalars": violations(page)}
+    page.get_by_label("Full size").first.click()
+    settle(page)
+    found["full size"] = violations(page)
+    page.keyboard.press("Escape")
+    for tab in ("text", "audio", "compare", "hparams"):
+        page.evaluate("tab => location.hash = tab", tab)
+        settle(page)
+        found[tab] = violations(page)
+    assert {what: found for what, found in found.items() if found} == {}
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory):
+    """Runs with long names, long settings and long texts, which do not fit on a small screen."""
+    directory = tmp_path_factory.mktemp("crowded")
+    words = "a long setting " * 12
+    for number in range(30):
+        config = {f"setting_{i}": f"{words}{i + number}" for i in range(30)}
+        run_id = f"a-run-with-a-rather-long-name-{number}"
+        with pb.init(dir=directory, run_id=run_id, config=config, report_to="tensorboard", telemetry_secs=0) as run:
+            run.text("settings", "```\n" + "x" * 400 + "\n```\n\n" + "word " * 2000, step=0)
+            for step in range(5):
+                run.log({"train/loss": 1 / (step + 1), "val/loss": 2 / (step + 1)}, step=step)
+    with a_server(directory, tmp_path_factory.mktemp("crowded-home")) as server:
+        yield server.wait_until_diagnosed()
+
+
+def open_with_axe(pages, server, **options):
+    if not AXE.exists():
+        pytest.skip("axe-core is missing: run npm ci in web/")
+    page = pages.open(server, "#scalars", wait=CARD, bypass_csp=True, **options)
+    page.evaluate(AXE.read_text())
+    settle(page)
+    return page
+
+
+def violations(page):
+    result = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    serious = [one for one in result["violations"] if one["impact"] in ("serious", "critical")]
+    return [(one["id"], one["nodes"][0]["html"]) for one in serious]
 
 
 def test_on_a_phone_the_open_tab_is_in_view(pages, gallery):

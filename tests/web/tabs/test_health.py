@@ -179,3 +179,15 @@ def test_a_limit_is_drawn_only_on_the_metric_it_limits(pages, gallery, study):
     # The load of the busiest expert is compared with a load; the rise of the validation loss with a share.
     assert critical_pixels(study, "experts") > 50
     assert critical_pixels(gallery, "overfit") == 0
+
+
+def test_an_exploding_run_is_drawn_on_a_logarithmic_axis(pages, tmp_path):
+    logs = tmp_path / "runs"
+    rising = [(step, 1 + step % 3 * 0.1 if step < 300 else 1.06 ** (step - 300)) for step in range(500)]
+    write_run(logs / "exploded", *rising, tag="train/grad_norm")
+    write_run(logs / "steady", *((step, 1 + step % 3 * 0.1) for step in range(500)), tag="train/grad_norm")
+    with a_server(logs, tmp_path) as server:
+        page = pages.open(server.wait_until_diagnosed(), "#health&run=exploded", wait=".run-health .lead canvas")
+        settle(page)
+        caption = page.get_by_label("Health of exploded", exact=True).locator(".lead figcaption")
+        assert caption.inner_text() == "train/grad_norm, logarithmic"

@@ -4,7 +4,9 @@ import re
 
 import numpy as np
 import pytest
+from builders import event_file, summary, tensor, version
 from servers import a_server
+from tensorboard.util import tensor_util
 from web.charts import painted
 from web.waiting import settle, until
 
@@ -217,3 +219,25 @@ def test_a_constant_histogram_is_a_peak_and_a_long_run_name_leaves_room_for_the_
             }"""
         )
         assert inside
+
+
+def test_what_is_left_out_of_texts_and_histograms_is_said_and_every_clip_plays(pages, tmp_path):
+    with SummaryWriter(tmp_path / "runs" / "run") as writer:
+        for step in range(150):
+            writer.add_text("note", f"word {step}", step)
+            if step < 80:
+                writer.add_histogram("weights", [0.0, 1.0, float(step)], step)
+        writer.add_text("settings", '{\n  "lr": 0.1,\n  "layers": 2\n}', 0)
+    clips = tensor("speech", tensor_util.make_tensor_proto([[b"RIFF", b"one"], [b"RIFF", b"two"]]), plugin="audio")
+    (tmp_path / "runs/run/events.out.tfevents.1.clips").write_bytes(event_file(version(), summary(clips)))
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = pages.open(server, "#text", wait="article .prose")
+        notes = page.get_by_label("note of run", exact=True)
+        notes.get_by_text("The newest 100 of 150 texts.").wait_for()
+        # Markdown would join the lines of JSON.
+        assert page.get_by_label("settings of run", exact=True).locator("pre").inner_text().count("\n") == 3
+        histograms = pages.open(server, "#histograms", wait="article canvas")
+        until(histograms, "document.querySelector('.reading').innerText === '60 of 80 steps'")
+        sounds = pages.open(server, "#audio", wait="article audio")
+        addresses = sounds.locator("article audio").evaluate_all("all => all.map((audio) => audio.src)")
+        assert [re.search(r"frame=(\d)", address)[1] for address in addresses] == ["0", "1"]

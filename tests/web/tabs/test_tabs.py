@@ -1,5 +1,7 @@
 """Time series, System, Compare, and tabs without data."""
 
+import json
+
 import pytest
 from servers import a_server
 from web.charts import painted, point
@@ -120,3 +122,17 @@ def test_back_closes_an_open_menu(pages, gallery):
     page.go_back()
     page.locator("article .prose").first.wait_for()
     panels.first.wait_for(state="detached")
+
+
+def test_compare_shows_a_metric_that_only_one_of_many_runs_has(pages, tmp_path):
+    names = [f"run-{number}" for number in range(5)]
+    for name in names:
+        with SummaryWriter(tmp_path / "runs" / name) as writer:
+            writer.add_scalar("loss", 1.0, 0)
+            if name == "run-3":
+                writer.add_scalar("own", 2.0, 0)
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = pages.open(server, f"#compare&compare={json.dumps(names)}", wait="table tbody tr")
+        settle(page)
+        tags = page.locator("section").nth(1).locator("tbody td.name").all_inner_texts()
+        assert tags == ["loss", "own"]

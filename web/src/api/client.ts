@@ -23,7 +23,7 @@ import type {
   ServerStatus,
   Table,
   TagSummary,
-  TextItem,
+  Texts,
   WindowQuery,
   XAxisMetric,
 } from "./types";
@@ -108,11 +108,12 @@ export const getImages = (run: string, tag: string) => getJson<{ items: MediaIte
 export const getAudio = (run: string, tag: string) => getJson<{ items: MediaItem[] }>("audio", { run, tag });
 export const imageUrl = (run: string, tag: string, index: number, frame?: number) =>
   endpointUrl("image", { run, tag, index, frame });
-export const clipUrl = (run: string, tag: string, index: number) => endpointUrl("clip", { run, tag, index });
+export const clipUrl = (run: string, tag: string, index: number, frame: number) =>
+  endpointUrl("clip", { run, tag, index, frame });
 /** A CSV file with every point of some tags. */
 export const exportCsv = async (runs: string[], tags: string[]): Promise<Blob> =>
   (await sendJson("export", "POST", { format: "csv", runs, tags })).blob();
-export const getTexts = (run: string, tag: string) => getJson<{ items: TextItem[] }>("texts", { run, tag });
+export const getTexts = (run: string, tag: string) => getJson<Texts>("texts", { run, tag });
 export const getHparams = () => getJson<{ runs: Record<string, RunHparams> }>("hparams");
 /** The settings of runs, and the last, min, max and best value of some metrics. */
 export const getTable = async (runs: string[], metrics: string[]) =>
@@ -120,7 +121,9 @@ export const getTable = async (runs: string[], metrics: string[]) =>
 export const getGraph = (run: string, tag?: string) => getJson<Graph>("graph", { run, tag });
 export const getModules = (run: string) => getJson<{ run: string; models: Model[] }>("modules", { run });
 export const getRestarts = (run: string) => getJson<{ restarts: Restart[] }>("restarts", { run });
-export const getDiagnosis = (runs: string[]) => getJson<Report>("diagnosis", { run: runs });
+/** The reports on runs; why checks did not run is left out unless it is wanted. */
+export const getDiagnosis = (runs: string[], reasons = false) =>
+  getJson<Report>("diagnosis", { run: runs, reasons: reasons ? 1 : 0 });
 export const getGuide = (slug: string) => getJson<Guide>("guide", { slug });
 /** The guide of a profile, filled in for a run; without a profile, that of the one that fits. */
 export const getScorecard = (run: string, profile?: string) => getJson<Scorecard | null>("scorecard", { run, profile });

@@ -6,19 +6,25 @@ const KEY_TAGS = [
   /loss/i,
 ];
 
-/**
- * A few tags to show first: validation before training, quality before anything else, the rest by how many runs have
- * them. Tags of few runs are left out.
- */
-export function keyTags(tags: { tag: string; runs: number }[], count: number): string[] {
+export interface TagCount {
+  tag: string;
+  /** How many runs have it. */
+  runs: number;
+}
+
+/** Validation before training, quality before anything else, the rest by how many runs have them. */
+export function tagsByImportance(tags: TagCount[]): string[] {
   const rank = (tag: string) => {
     const index = KEY_TAGS.findIndex((pattern) => pattern.test(tag));
     return index < 0 ? KEY_TAGS.length : index;
   };
-  const minRuns = Math.max(...tags.map((tag) => tag.runs), 0) / 3;
   return tags
-    .filter((tag) => tag.runs >= minRuns)
-    .sort((a, b) => rank(a.tag) - rank(b.tag) || b.runs - a.runs || (a.tag < b.tag ? -1 : 1))
-    .slice(0, count)
+    .toSorted((a, b) => rank(a.tag) - rank(b.tag) || b.runs - a.runs || (a.tag < b.tag ? -1 : 1))
     .map((tag) => tag.tag);
+}
+
+/** A few tags to show first. Tags of few runs are left out. */
+export function keyTags(tags: TagCount[], count: number): string[] {
+  const minRuns = Math.max(...tags.map((tag) => tag.runs), 0) / 3;
+  return tagsByImportance(tags.filter((tag) => tag.runs >= minRuns)).slice(0, count);
 }

@@ -33,17 +33,23 @@ class Diagnosis {
 
 export const diagnosis = new Diagnosis();
 
-/** Loads the reports of some runs, or of all. Repeats the request while the server is still diagnosing. */
+/** Loads the reports of some runs, or of all. While the server is still diagnosing, requests those that are missing. */
 export async function loadReports(runs: string[] = []): Promise<void> {
   if (!server.status?.findings) return;
   try {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const report = await getDiagnosis(runs.length <= MAX_RUNS ? runs : []);
+    let requested = runs.length <= MAX_RUNS ? runs : [];
+    let later: string[] = [];
+    for (let waits = 0; waits < MAX_ATTEMPTS;) {
+      const report = await getDiagnosis(requested);
       for (const run of report.runs) diagnosis.reports.set(run.run, run);
-      diagnosis.pending = report.pending ?? [];
+      const pending = [...later, ...(report.pending ?? [])];
+      diagnosis.pending = pending;
       diagnosis.loaded = true;
-      if (diagnosis.pending.length === 0) break;
-      await new Promise((resolve) => setTimeout(resolve, Math.min(5000, 500 + attempt * 250)));
+      if (pending.length === 0) break;
+      requested = pending.slice(0, MAX_RUNS);
+      later = pending.slice(MAX_RUNS);
+      if (report.runs.length > 0 && later.length > 0) continue;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(5000, 500 + waits++ * 250)));
     }
   } catch (error) {
     if (!(error instanceof ApiError && error.isUnreachable)) showError(error);

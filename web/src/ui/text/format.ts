@@ -13,7 +13,8 @@ export function formatValue(value: number | null | undefined, digits = 4): strin
     return `${short}e${exponent.replace("+", "")}`.replace(/^-/, "−");
   }
   if (Number.isInteger(value)) return withThousands(value);
-  const text = size >= 1000 ? value.toFixed(Math.max(0, digits - 4)) : value.toPrecision(digits);
+  if (size >= 1000 && digits <= 4) return withThousands(value);
+  const text = size >= 1000 ? value.toFixed(digits - 4) : value.toPrecision(digits);
   const short = text.includes(".") ? text.replace(/\.?0+$/, "") : text;
   return short.replace(/^-/, "−");
 }
@@ -23,10 +24,10 @@ export function formatSigned(value: number | null | undefined, digits = 3): stri
   return `${typeof value === "number" && value > 0 ? "+" : ""}${formatValue(value, digits)}`;
 }
 
-/** A whole number with thin spaces between thousands. */
+/** A whole number with commas between thousands, as diagnosis writes them. */
 export function withThousands(value: number): string {
   const text = String(Math.abs(Math.round(value)));
-  return (value < 0 ? "−" : "") + (text.length <= 4 ? text : text.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
+  return (value < 0 ? "−" : "") + text.replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 const COUNTS: [number, string][] = [

@@ -9,6 +9,14 @@ test("text between backticks is code", () => {
   ]);
 });
 
+test("shares are written as everywhere on the page", () => {
+  expect(splitInlineCode("It lost 26 % of `a 5 %`.")).toEqual([
+    { text: "It lost 26% of ", code: false },
+    { text: "a 5 %", code: true },
+    { text: ".", code: false },
+  ]);
+});
+
 test("an unpaired backtick stays as it is", () => {
   expect(splitInlineCode("a ` b")).toEqual([{ text: "a ` b", code: false }]);
   expect(splitInlineCode("`x` and ` y")).toEqual([

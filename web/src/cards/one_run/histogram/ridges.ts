@@ -1,6 +1,8 @@
 // Histograms over steps as a ridgeline plot: one outline per step, each slightly below the previous one.
 
-import type { Histograms } from "../../../api/types";
+import type { Histograms as AllHistograms } from "../../../api/types";
+
+type Histograms = Omit<AllHistograms, "total">;
 
 /** How far the pointer may be from a ridge, in pixels. */
 const MAX_DISTANCE = 30;

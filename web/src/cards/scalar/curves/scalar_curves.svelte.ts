@@ -47,6 +47,11 @@ export class ScalarCurves {
         this.#timer = setTimeout(() => void this.#load(key), first ? 0 : DEBOUNCE_MS);
       });
     });
+    // What is still to come is not for a card that is gone.
+    $effect(() => () => {
+      clearTimeout(this.#timer);
+      this.#generation++;
+    });
     $effect(() => {
       const { count, grown } = updates.latest;
       if (count === 0) return;
