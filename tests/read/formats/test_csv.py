@@ -10,6 +10,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from other_formats import levels, only_run, points, runs_of_other_formats, written
 
+from pulseboard.read.formats import csv_table
+from pulseboard.read.parsing import line_file, line_table
+
+# ---- tables of many chunks
+
+
+# Memory is reserved from the length of the first lines: more lines may follow than that, and of other shapes.
+@pytest.mark.parametrize("later", ["0.5", "0.50000000000", "", "text"], ids=["shorter", "longer", "empty", "words"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_table_is_read_in_chunks_as_in_one_piece(tmp_path, monkeypatch, threads, later):
+    monkeypatch.setattr(line_file, "_CHUNK_BYTES", 9_000)
+    monkeypatch.setattr(line_table, "_MIN_SPLIT_BYTES", 5_000)
+    monkeypatch.setattr(csv_table, "threads_for", lambda path: threads)
+    rows = [(i, f"{i}.2500000", "1.5") for i in range(700)]
+    rows += [(i, f"{i}", later) for i in range(700, 4000)]
+    run = only_run(written(tmp_path / "log.csv", "step,loss,norm\n" + "".join(f"{i},{x},{y}\n" for i, x, y in rows)))
+    assert points(run, "loss") == [(i, float(x)) for i, x, _ in rows]
+    assert points(run, "norm") == [(i, float(y)) for i, _, y in rows if y not in ("", "text")]
+
+
 # ---- steps
 
 

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pulseboard.read.axis.info import AxisInfo, AxisKind
-from pulseboard.read.axis.names import (
-    TOTAL,
-    amount_columns,
-    epoch_columns,
-    last_resort_columns,
-    rising_step_columns,
-    step_columns,
-)
+from pulseboard.read.axis.names import TOTAL, epoch_columns, last_resort_columns, step_columns
 from pulseboard.read.axis.restarts import Restarts, find_restarts
-from pulseboard.read.axis.rows_of_epoch import rows_of_epochs
-from pulseboard.read.axis.same_clock import columns_of_clock
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,28 +99,12 @@ def _axis_of(names: list[str], few: list[str], columns: Mapping[str, Column], ro
         if epochs is not None and (axis := _epochs_and_iterations(columns, epochs, name, row_count)):
             return axis
         return _steps(columns, name, row_count)
-    if epochs is not None and epochs in names and _rises(columns[epochs]):
-        return _epochs(columns, epochs, row_count)
-    if rising := [name for name in rising_step_columns(names) if _rises(columns[name])]:
-        return _steps(columns, max(rising, key=lambda name: _span(columns[name])), row_count)
     if epochs is not None and epochs in names:
         return _epochs(columns, epochs, row_count)
     for name in last_resort_columns(names):
         if _counts(columns[name], row_count, whole=True):
             return _steps(columns, name, row_count)
-    amount = next((name for name in amount_columns(names) if _rises(columns[name])), None)
-    return _steps(columns, amount, row_count) if amount else None
-
-
-def _rises(column: Column) -> bool:
-    """Whether whole numbers rise from each to the next."""
-    values = column.values
-    whole = (values == np.floor(values)) & (np.abs(values) < 2.0**62)
-    return len(values) > 1 and bool(whole.all() and values[0] >= 0 and (np.diff(values) > 0).all())
-
-
-def _span(column: Column) -> float:
-    return float(column.values[-1] - column.values[0])
+    return None
 
 
 def _most_frequent(names: list[str], lengths: Mapping[str, int]) -> list[str]:
@@ -139,22 +114,12 @@ def _most_frequent(names: list[str], lengths: Mapping[str, int]) -> list[str]:
 
 
 def _steps(columns: Mapping[str, Column], name: str, row_count: int) -> Axis:
-    names = columns_of_clock(name, columns)
-    used = (*names, *(total for one in names for total in _total_of(one, columns)))
-    steps = _filled(_at_begin_of_blocks(merged([columns[one] for one in names]), row_count), row_count)
+    used = (name, *_total_of(name, columns))
+    steps = _filled(_at_begin_of_blocks(columns[name], row_count), row_count)
     restarts = find_restarts(steps, columns, counts=used)
     if restarts.is_counter_per_epoch and (unrolled := restarts.unrolled) is not None:
         return Axis("step", used, unrolled, restarts.cleared(), note=_UNROLLED)
     return Axis("step", used, steps, restarts)
-
-
-def merged(columns: Sequence[Column]) -> Column:
-    """Columns without a row in common as one, in the order of the rows."""
-    if len(columns) == 1:
-        return columns[0]
-    rows = np.concatenate([column.rows for column in columns])
-    order = np.argsort(rows, kind="stable")
-    return Column(rows[order], np.concatenate([column.values for column in columns])[order])
 
 
 _ROWS = "The log has no steps; rows are counted from 0."
@@ -167,18 +132,27 @@ def _counts(column: Column, row_count: int, *, whole: bool) -> bool:
     values = column.values
     if not len(values):
         return False
-    sound = np.isfinite(values) & (np.abs(values) < 2.0**62)
-    if whole:
-        sound &= values == np.floor(values)
+    sound = _sound(values, whole=whole)
     if sound.sum() < _MIN_SOUND_FRAC * len(values):
         return False
-    return row_count <= _FEW_ROWS or len(values) == 1 or float(values[sound].min()) != float(values[sound].max())
+    if row_count <= _FEW_ROWS or len(values) == 1:
+        return True
+    counts = values if sound.all() else values[sound]
+    return float(counts.min()) != float(counts.max())
+
+
+def _sound(values: Floats, *, whole: bool) -> NDArray[np.bool_]:
+    """Which numbers are finite, not too large for a count, and whole if asked for."""
+    sound: NDArray[np.bool_] = np.abs(values) < 2.0**62  # false for NaN
+    if whole:
+        sound &= values == np.floor(values)
+    return sound
 
 
 def _filled(column: Column, row_count: int) -> Ints:
     """A count for every row: its own, else that of the row before, else the first one."""
     values = column.values
-    sound = np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 2.0**62)
+    sound = _sound(values, whole=True)
     if len(values) == row_count and sound.all():  # as in most tables
         return values.astype(np.int64)
     rows, counts = column.rows[sound], values[sound].astype(np.int64)
@@ -194,7 +168,7 @@ def _at_begin_of_blocks(column: Column, row_count: int) -> Column:
     Then there are as many rows before the first count as between two counts, and fewer after the last.
     """
     rows = column.rows
-    if len(rows) < _MIN_BLOCKS:
+    if len(rows) < _MIN_BLOCKS or len(rows) == row_count:
         return column
     before = np.diff(rows, prepend=-1) - 1
     usual = float(np.median(before))
@@ -213,15 +187,16 @@ def _epochs_and_iterations(columns: Mapping[str, Column], epochs: str, iteration
     epoch = _filled_numbers(columns[epochs], row_count)
     counted = columns[iterations]
     iteration = _filled(counted, row_count)
-    own = iteration[counted.rows]  # only rows that print a count: others repeat the one before
-    own_epoch = epoch[counted.rows]
-    falls = np.flatnonzero(np.diff(own) < 0)
-    rises = np.flatnonzero(np.diff(own_epoch) > 0)
-    changes = np.flatnonzero(np.diff(own_epoch) != 0)
+    in_all_rows = len(counted.rows) == row_count
+    own = iteration if in_all_rows else iteration[counted.rows]  # other rows repeat the count before
+    own_epoch = epoch if in_all_rows else epoch[counted.rows]
+    falls = np.flatnonzero(own[1:] < own[:-1])
+    rises = np.flatnonzero(own_epoch[1:] > own_epoch[:-1])
     if len(rises) and not len(falls) and _starts_again(own, own_epoch):
         falls = rises  # one row per epoch, each with the same count
     if not len(falls) or not len(rises):
         return None
+    changes = np.flatnonzero(own_epoch[1:] != own_epoch[:-1])
     together = np.isin(falls, changes).mean()
     if together < _MIN_TOGETHER_FRAC:
         return None
@@ -257,7 +232,9 @@ def _iterations_per_epoch(columns: Mapping[str, Column], name: str, own: Ints, e
 
 
 def _filled_numbers(column: Column, row_count: int) -> Floats:
-    sound = np.isfinite(column.values) & (np.abs(column.values) < _MAX_EPOCH)
+    sound = np.abs(column.values) < _MAX_EPOCH  # false for NaN
+    if len(sound) == row_count and sound.all():  # as in most tables
+        return column.values
     rows, values = column.rows[sound], column.values[sound]
     if not len(rows):
         return np.zeros(row_count)
@@ -276,12 +253,8 @@ def _epochs(columns: Mapping[str, Column], name: str, row_count: int) -> Axis:
     if parts > 1 and len(np.unique(epoch)) < _MIN_DISTINCT_FRAC * row_count:
         return Axis("row", (), np.arange(row_count, dtype=np.int64), Restarts.none(row_count), note=_ROUNDED)
     steps = np.rint(epoch * parts).astype(np.int64)
-    note = f"Steps are {name} x {parts}: the log has fractions of epochs and no steps." if parts > 1 else ""
-    if parts == 1 and (places := rows_of_epochs(steps, columns, counts=used)) is not None:
-        parts = places.per_epoch
-        steps = steps * parts + places.rows
-        note = f"Steps are {name} x {parts} + row within it: the log has several rows per epoch and no steps."
     restarts = find_restarts(steps, columns, counts=used, laps=False)
+    note = f"Steps are {name} x {parts}: the log has fractions of epochs and no steps." if parts > 1 else ""
     return Axis("epoch", used, steps, restarts, float(parts), note)
 
 

@@ -89,7 +89,7 @@ def _falls(steps: Ints) -> Ints:
     """The rows at which the counter falls and stays below what it had reached."""
     if len(steps) < 2:
         return np.zeros(0, np.int64)
-    candidates = np.flatnonzero(np.diff(steps) < 0) + 1
+    candidates = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     kept: list[int] = []
     begin = 0
     for row in candidates.tolist():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -108,6 +109,7 @@ class CsvTable:
             delimiter=self.delimiter,
             decimal_comma=self.delimiter != ",",
             threads=threads_for(path),
+            size_bytes=os.path.getsize(path),
         )
         self._read_header(first)
         self._runs = GrowingRuns(path, search=self._searched)

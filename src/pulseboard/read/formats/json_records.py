@@ -132,7 +132,9 @@ class JsonLines:
     def __init__(self, path: str) -> None:
         self.path = path
         self._file = LineFile(path)
-        self._table = LineTable(_classify, mode=kernel.JSON, threads=threads_for(path))
+        self._table = LineTable(
+            _classify, mode=kernel.JSON, threads=threads_for(path), size_bytes=os.path.getsize(path)
+        )
         self._runs = GrowingRuns(path)
         self.read_on()
 

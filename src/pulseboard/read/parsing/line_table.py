@@ -13,6 +13,7 @@ import numpy as np
 from pulseboard.kernel import lines as kernel
 from pulseboard.read.appending.growing_array import GrowingArray
 from pulseboard.read.axis.build import Column
+from pulseboard.read.parsing.block import Block
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +24,8 @@ MAX_SHAPES = kernel.MAX_SHAPES
 # Chunks of at least this size are worth a second thread.
 _MIN_SPLIT_BYTES = 1 << 20
 _MAX_HEADING_BYTES = 80
+# Memory is reserved for somewhat more lines than a file seems to have, up to 128 MB per column.
+_SPARE_LINES, _MAX_ROOM = 1.05, 1 << 24
 _DIGITS = b"0123456789"
 
 TIME, UTC = "(local time)", "(utc time)"
@@ -110,6 +113,7 @@ Classify = Callable[[str, list[Token]], LinePlan | None]
 class LineTable:
     """Columns that grow as lines are fed. A large chunk is split between two threads if `threads` is 2.
 
+    `size_bytes` is how much will be fed at first, as far as is known: memory for it is reserved once.
     With threads, classify must not depend on the order of the lines. With `headings`, it sees the line before the first
     line of a shape if that is a heading, such as `Test Error:`, and the line is indented.
     """
@@ -122,6 +126,7 @@ class LineTable:
         delimiter: str = ",",
         decimal_comma: bool = False,
         threads: int = 1,
+        size_bytes: int = 0,
         headings: bool = False,
     ) -> None:
         self.row_count = 0
@@ -139,6 +144,8 @@ class LineTable:
         self._pieces: dict[str, Pieces] = {}  # of whole columns
         self._tails: dict[str, tuple[GrowingArray, GrowingArray]] = {}  # what `new_columns` has returned since
         self._new: dict[str, Pieces] = {}  # and what it has not returned yet
+        self._block: tuple[PlanUse, Block] | None = None  # the last of that
+        self._pending_bytes = size_bytes
 
     def feed(self, data: bytes, *, last: bool = False) -> int:
         """Take complete lines; returns the bytes used. With `last`, an unfinished line counts."""
@@ -149,7 +156,7 @@ class LineTable:
             if middle:
                 return self._feed_halves(data, middle, last=last)
         used = self._scan(self._scanners[0], data, 0, last=last)
-        self._collect(self._scanners[0])
+        self._collect(self._scanners[0], used)
         return used
 
     def _feed_halves(self, data: bytes, middle: int, *, last: bool) -> int:
@@ -165,8 +172,8 @@ class LineTable:
             self._scan(first, memoryview(data)[:middle], 0, last=False)
         finally:
             thread.join()
-        self._collect(first)
-        self._collect(second)
+        self._collect(first, middle)
+        self._collect(second, used[0] - middle)
         return used[0]
 
     def _scan(self, scanner: kernel.LineScanner, data: bytes | memoryview, at: int, *, last: bool) -> int:
@@ -197,8 +204,9 @@ class LineTable:
         self._ids[hash] = len(self.uses) - 1
         return self._ids[hash]
 
-    def _collect(self, scanner: kernel.LineScanner) -> None:
-        """Sort the rows that a scanner kept into columns."""
+    def _collect(self, scanner: kernel.LineScanner, size_bytes: int) -> None:
+        """Sort the rows that a scanner kept of so many bytes into columns."""
+        pending, self._pending_bytes = self._pending_bytes, max(0, self._pending_bytes - size_bytes)
         base, self.line_count = self.line_count, self.line_count + scanner.lines
         lines, shapes, starts, values = scanner.take()
         ids = np.frombuffer(shapes, np.int32)
@@ -208,15 +216,18 @@ class LineTable:
         rows = self._rows(ids)
         if (ids == ids[0]).all():  # as in most tables
             use = self._used(int(ids[0]), len(ids), base, lines, 0)
-            self._add(use, rows, numbers.reshape(len(ids), -1) if len(numbers) else None)
+            room = max(len(ids), min(_MAX_ROOM, int(_SPARE_LINES * len(ids) * pending / size_bytes)))
+            self._add(use, rows, numbers.reshape(len(ids), -1) if len(numbers) else None, room=room)
             return
+        self._pending_bytes = 0  # lines of another shape may follow these at any time
         begin = np.frombuffer(starts, np.uint64).astype(np.int64)
         found, firsts, counts = np.unique(ids, return_index=True, return_counts=True)
         for id, first, count in zip(found.tolist(), firsts.tolist(), counts.tolist(), strict=True):
             use = self._used(id, count, base, lines, first)
             chosen = np.flatnonzero(ids == id)
             width = max(use.places, default=-1) + 1
-            self._add(use, rows[chosen], numbers[begin[chosen][:, None] + np.arange(width)] if width else None)
+            found_numbers = numbers[begin[chosen][:, None] + np.arange(width)] if width else None
+            self._add(use, rows[chosen], found_numbers, room=count)
 
     def _rows(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
         """The row of each line that was kept."""
@@ -236,12 +247,23 @@ class LineTable:
         use.count += count
         return use
 
-    def _add(self, use: PlanUse, rows: NDArray[np.int64], numbers: NDArray[np.float64] | None) -> None:
+    def _add(self, use: PlanUse, rows: NDArray[np.int64], numbers: NDArray[np.float64] | None, *, room: int) -> None:
         if numbers is None:
             return
-        for (_, name, factor), place in zip(use.plan.columns, use.places, strict=True):
-            values = numbers[:, place]
-            self._new.setdefault(name, []).append((rows, values.copy() if factor == 1.0 else values * factor))
+        columns = [
+            numbers[:, place] if factor == 1.0 else numbers[:, place] * factor
+            for (_, _, factor), place in zip(use.plan.columns, use.places, strict=True)
+        ]
+        if self._block is None or self._block[0] is not use or not self._block[1].has_room(len(rows)):
+            self._end_block()
+            self._block = use, Block([name for _, name, _ in use.plan.columns], room=room)
+        self._block[1].append(rows, columns)
+
+    def _end_block(self) -> None:
+        if self._block is not None:
+            for name, piece in self._block[1].columns():
+                self._new.setdefault(name, []).append(piece)
+        self._block = None
 
     @property
     def is_full(self) -> bool:
@@ -251,10 +273,12 @@ class LineTable:
     @property
     def names(self) -> set[str]:
         """The names of all columns."""
+        self._end_block()
         return self._pieces.keys() | self._tails.keys() | self._new.keys()
 
     def columns(self) -> dict[str, Column]:
         """Every column, its numbers in the order of the rows. Of several in one row the last counts."""
+        self._end_block()
         for name, (rows, values) in self._tails.items():
             self._pieces.setdefault(name, []).append((rows.taken(), values.taken()))
         for name, pieces in self._new.items():
@@ -266,6 +290,7 @@ class LineTable:
 
     def new_columns(self) -> dict[str, Column]:
         """The same of the lines that were fed since one of these two methods was called."""
+        self._end_block()
         out, self._new = _joined(self._new), {}
         for name, column in out.items():
             tail = self._tails.get(name)

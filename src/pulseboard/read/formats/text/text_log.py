@@ -15,6 +15,7 @@ Test Error: , then Accuracy: 64.4%, Avg loss: 1.07                        PyTorc
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 
 from pulseboard.core.note import Note
@@ -54,7 +55,7 @@ class TextLog:
     def __init__(self, path: str) -> None:
         self.path = path
         self._file = LineFile(path)
-        self._table = LineTable(key_values, threads=threads_for(path), headings=True)
+        self._table = LineTable(key_values, threads=threads_for(path), size_bytes=os.path.getsize(path), headings=True)
         self._named = NamedRows(self._table)
         self._runs = GrowingRuns(path, search=_searched, how=_HOW)
         self.read_on()
