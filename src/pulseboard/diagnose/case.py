@@ -21,6 +21,8 @@ from pulseboard.read.axis.info import AxisInfo
 
 # A run that goes on is not said to learn nothing before it has this many points.
 _PATIENCE_POINTS = 64
+# A log that begins after this many times the steps that it covers is a part of a longer training.
+_LATE = 2.0
 
 
 class TooShort(Exception):
@@ -110,6 +112,12 @@ class Case:
         firsts = [track.first_step for track in some if track.first_step is not None]
         lasts = [track.last_step for track in some if track.last_step is not None]
         return min(firsts), max(lasts)
+
+    @property
+    def starts_late(self) -> bool:
+        """Whether the log begins long after the training did: most of what was learned was learned before."""
+        span = self.steps
+        return span is not None and span[0] > _LATE * max(1, span[1] - span[0])
 
     @property
     def planned_steps(self) -> int | None:

@@ -15,6 +15,8 @@ _POINTS = 512
 # So many steps must show that one part is the sum of the others, up to rounding and averaging.
 _LEAST_SUMS = 8
 _SUM_TOLERANCE = 0.01
+# Times the first value, above which the mean of the first points is that of a loss that blew up.
+_BLEW_UP = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def objective(case: Case) -> Fact[Objective]:
     track = case.one("train.loss")
     if track is not None:
         flipped = track.tag in case.reading.maximized
-        steps, values = track.points(most=_POINTS)
+        steps, values = _with_first(track)
         points = Points(steps, -values) if flipped else Points(steps, values)
         return Fact(
             Objective(track.tag, track.tag, points, None if flipped else track),
@@ -50,6 +52,15 @@ def objective(case: Case) -> Fact[Objective]:
     if (whole := _sum_among(parts)) is not None:
         return Fact(whole, 0.8, (whole.tag,), "the sum of the other parts")
     return sum_of(parts) if len(parts) > 1 else Fact(None, why="no training loss is logged")
+
+
+def _with_first(track: Track) -> Points:
+    """The points, with the first one as logged if the mean of its block is far above: the first updates blew up."""
+    steps, values = track.points(most=_POINTS)
+    first = float(track.head.values[0]) if len(track.head.values) else float("nan")
+    if len(values) and first > 0 and values[0] > _BLEW_UP * first:
+        values = np.concatenate([[first], values[1:]])
+    return Points(steps, values)
 
 
 def _sum_among(parts: list[Track]) -> Objective | None:

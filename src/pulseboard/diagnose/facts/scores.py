@@ -25,7 +25,9 @@ _ACCURACY = frozenset({"acc", "accuracy", "top1"})
 KNOWN_CHOICES = {"hellaswag": 4}
 AREAS = frozenset({"auc", "auroc", "rocauc"})
 # Scores that are 0 for a model that finds nothing.
-FROM_ZERO = frozenset({"map", "map50", "map75", "ap", "ap50", "ap75", "iou", "miou"})
+FROM_ZERO = frozenset({"map", "map50", "map75", "ap", "ap50", "ap75", "iou", "miou", "dice"})
+# Errors that are all there is, 1 or 100 %, for a model that recognizes nothing.
+RECOGNITION = frozenset({"cer", "wer"})
 # An accuracy that is higher than this may be good already, and then need not rise.
 _LOW, _LOW_AND_CONSTANT = 0.65, 0.75
 _RISE = 0.03

@@ -12,6 +12,7 @@ _ORDER = ("whole", "typed", "component", "auxiliary", "reinforcement", "adversar
 # Two levels further apart than this are not the same quantity on two splits.
 _SAME_SCALE = 5.0
 _OVERLAPS = frozenset({"dice", "iou", "miou"})
+_MOST_PER_CENT = 100.0
 _CLEAR_FALL = 0.15
 _LEAST_MISS = 0.3  # of an overlap, at the start
 
@@ -21,6 +22,7 @@ Found = MutableMapping[str, tuple[str, ...]]
 def settle_losses(found: Found, shapes: Mapping[str, Shape], doubtful: list[str]) -> tuple[set[str], dict[str, str]]:
     """Settle all roles of losses and scores in `found`. Returns the losses that are maximized, and the twins:
     validation tag -> training tag of the same quantity."""
+    _bare_splits(found, shapes, doubtful)
     _drop_constants(found, shapes)
     _overlaps_that_fall(found, shapes, doubtful)
     _errors_for_losses(found, shapes, doubtful)
@@ -40,6 +42,31 @@ def _of(tag: str) -> Quantity:
     quantity = quantity_of(tag)
     assert quantity is not None, tag
     return quantity
+
+
+def _bare_splits(found: Found, shapes: Mapping[str, Shape], doubtful: list[str]) -> None:
+    """`train: 1090.2 | val: 1078.7` are the loss of two splits if they begin alike and fall, or a score if they rise,
+    and if no tag is named a loss."""
+    train, validation = (
+        tuple(tag for tag in found.get(role, ()) if words_of(tag).is_bare_split) for role in ("train.loss", "val.loss")
+    )
+    for role, bare in (("train.loss", train), ("val.loss", validation)):
+        found[role] = tuple(tag for tag in found.get(role, ()) if tag not in bare)
+    named = any(found.get(role) for role in ("train.loss", "val.loss", "loss.components", "rl.return"))
+    if named or not train or not validation:
+        return
+    one = shapes[train[0]]
+    if not one.known or not all(_alike(shapes[tag], one) for tag in validation):
+        return
+    if one.last < one.first:
+        found["train.loss"], found["val.loss"] = train, validation
+    elif one.last > one.first and one.low >= 0 and one.high <= _MOST_PER_CENT:
+        found["train.accuracy"] = (*found.get("train.accuracy", ()), *train)
+        found["val.accuracy"] = (*found.get("val.accuracy", ()), *validation)
+    else:
+        return
+    what = "loss, as it falls" if one.last < one.first else "score, as it rises"
+    doubtful.extend(f"{tag!r} is read as a {what}: its name says only on which data." for tag in (*train, *validation))
 
 
 def _drop_constants(found: Found, shapes: Mapping[str, Shape]) -> None:

@@ -15,7 +15,7 @@ Part = Literal["whole", "typed", "component", "auxiliary", "reinforcement", "adv
 _LOSS = frozenset("loss losses nll xent bce crossentropy logloss criterion elbo".split())
 # The others say which loss it is: `bce` next to `loss` is a part of it, or another one.
 _PLAIN = frozenset("loss losses criterion elbo".split())
-_ERROR = frozenset("mse rmse mae mape error err perplexity ppl wer cer bpb bpc fid eer".split())
+_ERROR = frozenset("mse rmse mae mape error err perplexity ppl wer cer bpb bpc bpd fid eer".split())
 _SCORE = frozenset(
     "acc accuracy f1 auc auroc roc iou miou iu meaniu dice map map50 map75 ap ap50 ap75 precision recall prec bleu"
     " rouge rouge1 rouge2 top1 top5 r2 exactmatch em"
@@ -70,6 +70,8 @@ class Quantity:
 def quantity_of(tag: str) -> Quantity | None:
     """The quantity that a tag names; None for anything but losses, errors and scores."""
     words = words_of(tag)
+    if words.is_bare_split:
+        return Quantity("loss", "whole", frozenset(), words.split)  # unless its values say otherwise: losses.py
     left = [word for word in words.every if word not in TRAIN and word not in VALIDATION and word not in FILLERS]
     plain = _plain(left)
     # `error rate` is an error; any other rate of a loss or score is not one.

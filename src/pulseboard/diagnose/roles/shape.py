@@ -9,6 +9,9 @@ import numpy as np
 from pulseboard.diagnose.stats.median import median
 from pulseboard.diagnose.track import Track
 
+# From here on every floating-point number is whole.
+_MOST_COUNT = 2.0**53
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -51,7 +54,7 @@ class Shape:
             high=high,
             first=median(values[:edge]),
             last=median(values[-edge:]),
-            is_whole=bool(len(exact)) and bool((exact == np.round(exact)).all()),
+            is_whole=bool(len(exact)) and bool((exact == np.round(exact)).all()) and high < _MOST_COUNT,
             is_rising=len(values) > 2 and bool((changes >= 0).all()) and high > low and len(np.unique(values)) > 2,
             mostly_rises=len(changes) > 3 and float((changes > 0).mean()) > 0.9,
             is_constant=low == high,

@@ -160,7 +160,8 @@ ROLES: tuple[Role, ...] = (
         "pb.watch(model, optimizer)",
         matches(
             r"^(?!rank\b).*\bstep (time|duration)\b|\b(iteration|iter|batch) time\b|\btime (step|metrics end to end)"
-            r"|\bduration ms\b|\btime per (step|iteration)\b|\bbatch cost\b|^(train )?dt( ms)?$|\bstep (secs|seconds)\b"
+            r"|\bduration ms\b|\b(time|s|secs?|seconds|ms) per (step|iter|iteration|batch)\b|\bbatch cost\b"
+            r"|^(train )?dt( ms)?$|\bstep (secs|seconds)\b"
         ),
         a_duration,
         changes=(Change(log=True),),
@@ -170,8 +171,9 @@ ROLES: tuple[Role, ...] = (
         "time of an epoch, or from one line of the log to the next",
         "",
         matches(
-            r"\b(time per|time|seconds per) epoch\b|\bepoch (time|duration|secs|seconds)\b|\btime this iter\b"
-            r"|^(train )?time( s| sec| secs| seconds| ms)?$"
+            r"\b(time per|time|seconds per) epoch\b|\bepoch (time|duration|secs?|seconds)\b|\btime this iter\b"
+            r"|^(train )?(time|duration)( s| secs?| seconds| ms| mins?| minutes| h| hours)?$|^(secs?|seconds|minutes)$"
+            r"|\b(secs?|seconds|min|minutes) per epoch\b"
         ),
         a_duration,
     ),
@@ -189,7 +191,7 @@ ROLES: tuple[Role, ...] = (
         "samples or tokens a second",
         "pb.watch(model, optimizer)",
         matches(
-            r"\b(tokens|samples|examples|images|imgs|img|steps|it|its|iter|iters) (per )?(sec|second|s)\b"
+            r"\b(tokens|tok|samples|examples|images|imgs|img|steps|it|its|iter|iters) (per )?(sec|second|s)\b"
             r"|\btps\b|\bwps\b|\bips\b|\bthroughput\b"
         ),
         many=True,

@@ -27,6 +27,11 @@ class Words:
     rest: frozenset[str]  # without split and fillers
 
     @property
+    def is_bare_split(self) -> bool:
+        """Whether the tag is nothing but the name of a split: `train: 1090.2 | val: 1078.7`."""
+        return len(self.every) == 1 and bool(self.split)
+
+    @property
     def joined(self) -> str:
         """The words with single spaces between."""
         return " ".join(self.every)

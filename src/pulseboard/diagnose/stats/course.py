@@ -26,6 +26,8 @@ _LEAST_SETTLED = 6
 _FEW_FOR_LIKENESS = 16
 _MOST_LIKENESS = 0.95
 _MOST_REACH = 8
+# Noise widths, and shares of the first value, by which the next values are above it if the first update did that.
+_BLEW_UP, _BLEW_UP_BY = 12.0, 1.0
 _THIRD = 2.3219  # standard deviation of normal noise over the size that a third of it stays below
 # Relative to the reach, by which the bends of a random walk grow; those of a parabola grow by its third power more.
 _CURVE_BENDS = 2.0
@@ -114,7 +116,7 @@ def course(points: Points, *, steep: bool = False) -> Course | None:
     best_at = int(np.argmin(level))
     last = max(2, n // 8)
     # Of the first points only: many losses do most of their fall within a few.
-    start = float(values[0]) if width == 1 else median(values[:3])
+    start = float(values[0]) if width == 1 else _start(values, noise)
     end = median(values[-max(1, width) :])
     change = max(abs(start - end), end - float(level[best_at]))
     return Course(
@@ -129,6 +131,12 @@ def course(points: Points, *, steep: bool = False) -> Course | None:
         widening=_widening(values, noise=noise, width=width, change=change) if n >= _FEW_FOR_LIKENESS else 1.0,
         stays_up=float(level[-last:].min() - level[best_at]) if n - 1 - best_at >= last else 0.0,
     )
+
+
+def _start(values: Floats, noise: float) -> float:
+    """The level of the first points, or the very first one if the next ones are far above: they blew up at once."""
+    level, first = median(values[:3]), float(values[0])
+    return first if level - first > max(_BLEW_UP * noise, _BLEW_UP_BY * abs(first)) else level
 
 
 def _settled_noise(values: Floats) -> float:

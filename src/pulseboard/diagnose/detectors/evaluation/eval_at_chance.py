@@ -14,6 +14,7 @@ from pulseboard.diagnose.facts.scores import (
     AREAS,
     FROM_ZERO,
     KNOWN_CHOICES,
+    RECOGNITION,
     accuracies,
     at_chance,
     choices,
@@ -30,16 +31,18 @@ _WRONG = 0.35
 # The first points of training accuracy, and how far a model that learned is above them; two accuracies that are alike.
 _FIRST_POINTS, _WELL_ABOVE, _CLOSE = 5, 0.25, 0.1
 _RISEN = 0.05  # of all answers
+# An error rate from here on is in per cent, and one that high means that next to nothing is right.
+_IN_PER_CENT, _ALL_WRONG = 5.0, 0.98
 
 
-@detector(id=SLUG, reads="val.accuracy|train.accuracy")
+@detector(id=SLUG, reads="val.accuracy|train.accuracy|val.error")
 def eval_at_chance(case: Case) -> Iterator[Finding]:
     """At one over the number of choices, if that is known; otherwise low and never improved."""
     # While the run goes on, the accuracy may still rise.
     least = int(case.limit(SLUG, "evaluations")) * (1 if case.finished else 2)
     areas = [track for track in case.every("val.accuracy") if words_of(track.tag).rest & AREAS and track.high <= 1]
     long = [track for track in (*accuracies(case), *areas) if track.finite_count >= least]
-    nothing = _at_nothing(case)
+    nothing = _at_nothing(case) or _all_wrong(case)
     if nothing is not None:
         yield nothing
         return
@@ -123,6 +126,26 @@ def _at_nothing(case: Case) -> Finding | None:
         "the model finds next to nothing.",
         best,
     )
+
+
+def _all_wrong(case: Case) -> Finding | None:
+    """An error rate of recognized words or characters that is 100 % at every evaluation."""
+    least = int(case.patient(case.limit(SLUG, "finds_nothing_for")))
+    for track in case.every("val.error"):
+        values = track.points(most=256).values
+        if not words_of(track.tag).rest & RECOGNITION or len(values) < least or not case.finished:
+            continue
+        lowest = float(values.min()) * (0.01 if track.low > _IN_PER_CENT else 1.0)
+        if lowest >= _ALL_WRONG:
+            return _finding(
+                case,
+                track,
+                "warning",
+                f"{track.tag} was never below {number(float(values.min()))} in {count(len(values), 'evaluation')}: the "
+                "model recognizes nothing.",
+                float(values.min()),
+            )
+    return None
 
 
 def _best_of_second_half(track: Track) -> float:

@@ -14,14 +14,17 @@ from pulseboard.diagnose.facts.clock import steps_on_clock
 from pulseboard.diagnose.facts.objective import Objective, objective
 from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.facts.scores import accuracy_gap, is_accuracy, scale_of, score_of, validation_scores
+from pulseboard.diagnose.facts.turned_score import turned_score
 from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.phrases import count, number, percent
+from pulseboard.diagnose.quote import quote
 from pulseboard.diagnose.stats.course import Course, course
 
 SLUG = "overfitting"
 # Training data that is known by heart, and validation that still gains.
-_PERFECT, _STILL_IMPROVES, _OF_GAP = 0.9, 0.01, 0.1
+_PERFECT, _STILL_IMPROVES, _OF_GAP, _OF_VERY_WIDE_GAP = 0.9, 0.01, 0.1, 0.25
 _LEAST_ABOVE, _ALMOST_ALL = 10, 0.95
+_STILL_GAINED = 0.1  # of the whole gain of validation, after it is said to have stopped
 _JUMPED = 3
 # From here on, the noise of evaluations is known.
 _FEW = 12
@@ -36,13 +39,14 @@ class _Turn:
     course: Course
 
 
-@detector(id=SLUG, reads="val.loss|val.accuracy")
+@detector(id=SLUG, reads="val.loss|val.accuracy|val.error|train.error")
 def overfitting(case: Case) -> Iterator[Finding]:
     """Reports the validation set that rose most. Severity depends on what was lost and whether scores hold."""
     least = int(case.limit(SLUG, "evaluations"))
     curve = objective(case).value
     curves = validation_curves(case, points=least)
-    if not curves and not any(track.finite_count >= least for track in case.every("val.accuracy")):
+    scores = [track for role in ("val.accuracy", "val.error", "train.error") for track in case.every(role)]
+    if not curves and not any(track.finite_count >= least for track in scores):
         raise TooShort(f"needs {least} evaluations")
     turns = [turn for one in curves if (turn := _turn(case, one, curve)) is not None]
     if not turns:
@@ -59,21 +63,23 @@ def overfitting(case: Case) -> Iterator[Finding]:
             return
     worst = max(turns, key=lambda turn: turn.course.rise_share)
     found = worst.course
+    said = quote(worst.curve.points, found)
     yield case.finding(
         SLUG,
         "warning" if _never_better(case, worst, curve) else _severity(case, found),
         worst.curve.tag,
-        f"{worst.curve} was best at step {found.best_step} ({number(found.best)}) and has risen "
-        f"{percent(found.rise_share)} to {number(found.end)} over the {count(found.points_since_best, 'evaluation')} "
+        f"{worst.curve} was best at step {said.best_step} ({said.text(said.best)}) and has risen "
+        f"{percent(said.rise_share)} to {said.text(said.end)} over the "
+        f"{count(found.points - 1 - said.best_at, 'evaluation')} "
         "since" + (f", while {curve} keeps falling." if curve is not None else "."),
-        first_step=found.best_step,
+        first_step=said.best_step,
         evidence=[
             Evidence(
                 worst.curve.tag,
                 "rise as a share of the best",
                 found.rise_share,
                 case.limit(SLUG, "warning_share"),
-                found.best_step,
+                said.best_step,
             ),
             Evidence(worst.curve.tag, "rise in standard errors", found.surprise, case.limit(SLUG, "surprise")),
         ],
@@ -132,31 +138,24 @@ def _stays_above(case: Case, values: np.ndarray, found: Course) -> bool:
 
 
 def _score_turned(case: Case, training: Objective | None) -> Finding | None:
-    """A validation score that has clearly fallen from its best while training goes on improving."""
-    if may_rise(case):  # what one network scores, the other tries to bring down
+    """A validation score or error that is clearly worse than it was, while training goes on."""
+    turned = turned_score(case).value
+    if turned is None or training is None:
         return None
-    for score in validation_scores(case):
-        c = score.course
-        lost = c.rise / abs(c.best) if c.best else 0.0
-        # It must have learned something first: the score of an untrained model may be high by accident.
-        if c.gain <= 4 * c.error or c.best_at < 0.1 * c.points:
-            continue
-        if c.points < 12 or lost < case.limit(SLUG, "score_lost") or c.lost_share < case.limit(SLUG, "score_share"):
-            continue
-        if c.surprise < case.limit(SLUG, "sure") or c.stays_up < 0.5 * c.rise or c.rise < 3 * c.noise:
-            continue
-        if training is None or not _keeps_falling(training, c.best_step) or _upset(training, c.best_step):
-            continue
-        return case.finding(
-            SLUG,
-            "warning",
-            score.tag,
-            f"{score.tag} was best at step {c.best_step} ({number(-c.best)}) and has fallen to {number(-c.end)}, while "
-            f"{training} keeps falling.",
-            first_step=c.best_step,
-            evidence=[Evidence(score.tag, "fall as a share of the best", lost, case.limit(SLUG, "score_lost"))],
-        )
-    return None
+    step = turned.said.best_step
+    if turned.sign < 0 and (not _keeps_falling(training, step) or _upset(training, step)):
+        return None
+    went = "fallen" if turned.sign < 0 else "risen"
+    falls = _keeps_falling(training, step)
+    return case.finding(
+        SLUG,
+        "warning",
+        turned.tag,
+        f"{turned.tag} was best at step {step} ({turned.best}) and has {went} to {turned.end}"
+        + (f", while {training} keeps falling." if falls else "."),
+        first_step=step,
+        evidence=[Evidence(turned.tag, "change as a share of the best", turned.lost, None, step)],
+    )
 
 
 def _memorized(case: Case) -> Finding | None:
@@ -166,22 +165,22 @@ def _memorized(case: Case) -> Finding | None:
         return None
     for tag, twin in case.reading.twins.items():
         track, other = case.tracks[tag], case.tracks[twin]
+        very_wide = gap >= case.limit(SLUG, "very_wide_gap")
         score = score_of(track) if is_accuracy(tag) and track.finite_count >= 8 else None
         if score is None or float(np.median(other.tail.values[-3:])) * scale_of(other) < _PERFECT:
             continue
         steps, values = track.points(most=256)
         half = len(values) // 2
-        if float(np.median(values[-3:]) - np.median(values[half : half + 3])) * scale_of(track) > max(
-            _STILL_IMPROVES, _OF_GAP * gap
-        ):
+        improved = float(np.median(values[-3:]) - np.median(values[half : half + 3])) * scale_of(track)
+        if improved > max(_STILL_IMPROVES, (_OF_GAP if not very_wide else _OF_VERY_WIDE_GAP) * gap):
             continue
         return case.finding(
             SLUG,
             "warning",
             track,
             f"{other.tag} is {percent(float(np.median(other.tail.values[-3:])) * scale_of(other))} and {track.tag} "
-            f"{percent(float(np.median(values[-3:])) * scale_of(track))}, which has not improved since step "
-            f"{int(steps[half])}.",
+            f"{percent(float(np.median(values[-3:])) * scale_of(track))}; half of the run before, at step "
+            f"{int(steps[half])}, it was {percent(float(values[half]) * scale_of(track))}.",
             first_step=int(steps[half]),
             evidence=[Evidence(tag, "training accuracy above validation accuracy", gap, case.limit(SLUG, "wide_gap"))],
         )
@@ -196,7 +195,10 @@ def _stopped(case: Case, validation: Objective, training: Objective | None) -> I
     steps, values = validation.points
     near = np.flatnonzero(values <= found.best + max(0.02 * abs(found.best), 2 * found.noise))
     first = int(steps[near[0]])
+    then, lowest = float(values[near[0]]), float(values.min())
     if near[0] > case.limit(SLUG, "stopped") * found.points or found.rise_share > 0.05:
+        return
+    if then - lowest > _STILL_GAINED * found.gain:
         return
     at = int(np.searchsorted(training.points.steps, first))
     before = training.points.values[max(0, at - 3) : at + 3]
@@ -207,7 +209,7 @@ def _stopped(case: Case, validation: Objective, training: Objective | None) -> I
         SLUG,
         "info",
         validation.tag,
-        f"{validation} has not improved since step {first} ({number(found.best)}), while {training} fell from "
+        f"{validation} was {number(then)} at step {first} and {number(lowest)} at best, while {training} fell from "
         f"{number(float(np.median(before)))} to {number(float(np.median(after)))}.",
         first_step=first,
         evidence=[

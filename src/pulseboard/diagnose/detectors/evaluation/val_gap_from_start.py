@@ -30,7 +30,8 @@ _CLOSE, _GOOD_PART = 0.1, 0.3
 class _Gap:
     track: Track
     twin: Track
-    best: float  # the lowest validation loss
+    first: float  # the first validation loss
+    best: float  # the lowest one
     training: float  # the training loss at that time
     start: float  # of the training loss
     followed: float  # share of the training gain that validation made too
@@ -62,8 +63,8 @@ def val_gap_from_start(case: Case) -> Iterator[Finding]:
         SLUG,
         "warning",
         gap.track,
-        f"{gap.track.tag} never fell below {number(gap.best)}, while {gap.twin.tag} fell from {number(gap.start)} to "
-        f"{number(gap.training)}: validation made {percent(max(0.0, gap.followed))} of the improvement of training.",
+        f"{gap.track.tag} started at {number(gap.first)} and never fell below {number(gap.best)}, while "
+        f"{gap.twin.tag} fell from {number(gap.start)} to {number(gap.training)}.",
         first_step=gap.step,
         evidence=[Evidence(gap.track.tag, "validation gain relative to training gain", gap.followed, limit, gap.step)],
     )
@@ -165,4 +166,5 @@ def _gap(case: Case, track: Track, twin: Track) -> _Gap | None:
     improved = float(losses[0] - losses[best]) / max(abs(float(losses[0])), 1e-300)
     if followed >= case.limit(SLUG, "followed") or improved >= case.limit(SLUG, "improved"):
         return None
-    return _Gap(track, twin, float(losses[best]), end, gained.start, followed, int(track.points().steps[0]))
+    first, lowest = float(losses[0]), float(losses[best])
+    return _Gap(track, twin, first, lowest, end, gained.start, followed, int(track.points().steps[0]))

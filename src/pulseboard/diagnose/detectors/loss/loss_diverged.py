@@ -13,7 +13,8 @@ from pulseboard.diagnose.facts.objective import Objective, objective
 from pulseboard.diagnose.facts.regime import may_rise, regime
 from pulseboard.diagnose.facts.scores import validation_scores
 from pulseboard.diagnose.facts.validation import validation_holds
-from pulseboard.diagnose.phrases import number, percent, times
+from pulseboard.diagnose.phrases import percent, times
+from pulseboard.diagnose.quote import quote
 from pulseboard.diagnose.stats.course import Course, centered_median, course
 from pulseboard.diagnose.track import Floats, Points
 
@@ -36,12 +37,13 @@ def loss_diverged(case: Case) -> Iterator[Finding]:
         raise TooShort(f"needs {case.limit(SLUG, 'points'):.0f} points of a training loss")
     if may_rise(case) and not _runaway(case, found):
         return
+    said = quote(points, found)
     if _above_start(case, points, found):
-        yield _finding(case, curve, points, found, f"{times(found.end / found.start)} its first value", found.start)
+        yield _finding(case, curve, points, found, f"{times(said.end / said.start)} its first value", said.start)
     elif _above_best(case, points, found):
         lost = min(found.lost_share, 10.0)
         share = "all" if lost >= 1 else percent(lost)
-        yield _finding(case, curve, points, found, f"{share} of the improvement is lost", found.best)
+        yield _finding(case, curve, points, found, f"{share} of the improvement is lost", said.best)
 
 
 def _since_the_last_plan(case: Case, points: Points) -> Points:
@@ -119,7 +121,7 @@ def _runaway(case: Case, found: Course) -> bool:
 
 
 def _finding(case: Case, curve: Objective, points: Points, found: Course, what: str, base: float) -> Finding:
-    since = _since(points, found)
+    since, said = _since(points, found), quote(points, found)
     severe = found.end >= found.start or found.lost_share >= case.limit(SLUG, "severe")
     scores = validation_scores(case)
     unhurt = validation_holds(case) or (not severe and bool(scores) and all(score.holds for score in scores))
@@ -127,7 +129,7 @@ def _finding(case: Case, curve: Objective, points: Points, found: Course, what: 
         SLUG,
         "info" if unhurt else "critical" if severe else "warning",
         curve.tag,
-        f"{curve} rose from {number(base)} to {number(found.end)} after step {since}: {what}.",
+        f"{curve} rose from {said.text(base)} to {said.text(said.end)} after step {since}: {what}.",
         first_step=since,
         evidence=[
             Evidence(

@@ -14,6 +14,7 @@ from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.facts.scores import validation_scores
 from pulseboard.diagnose.facts.validation import validation_curves, validation_holds
 from pulseboard.diagnose.phrases import number, percent
+from pulseboard.diagnose.quote import quote
 from pulseboard.diagnose.stats.course import Course, course
 from pulseboard.diagnose.stats.trend import trend
 from pulseboard.diagnose.track import Floats, Points
@@ -77,7 +78,8 @@ def _both_rise(case: Case, curve: Objective, found: Course) -> Finding | None:
     rising = [_keeps_rising(each.points.values[one.best_at :]) for each, one in zip(curves, courses, strict=True)]
     if not much and not all(rising):
         return None
-    first = found.best_step
+    said = quote(curve.points, found)
+    first = said.best_step
     scores = validation_scores(case)
     # Answers that are as good as before: the model is only less sure of them.
     unhurt = bool(scores) and all(score.holds for score in scores)
@@ -86,8 +88,8 @@ def _both_rise(case: Case, curve: Objective, found: Course) -> Finding | None:
         SLUG,
         "info" if unhurt and small else "warning",
         curve.tag,
-        f"{curve} has risen {percent(found.rise_share)} since step {first}, from {number(found.best)} to "
-        f"{number(found.end)}, and {evaluations[0]} rises with it.",
+        f"{curve} has risen {percent(said.rise_share)} since step {first}, from {said.text(said.best)} to "
+        f"{said.text(said.end)}, and {evaluations[0]} rises with it.",
         first_step=first,
         evidence=[Evidence(curve.tag, "rise as a share of the level", found.rise_share, limit, first)],
     )

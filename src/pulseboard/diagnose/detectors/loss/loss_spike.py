@@ -229,7 +229,7 @@ def _spikes(case: Case, points: Points, found: Course) -> list[_Spike]:
     spread = max(1.4826 * float(np.median(np.abs(values - base))), 1e-12 + 1e-9 * abs(found.best))
     limit = np.maximum(case.limit(SLUG, "noise") * spread, case.limit(SLUG, "rise") * np.abs(base))
     # The first points fall steeply, and the last ones may not have come back yet.
-    above = values - base > limit
+    above = (values - base > limit) & _far_in_logarithms(case, values, base)
     above[: max(5, n // 10)] = False
     edges = np.flatnonzero(np.diff(np.concatenate([[False], above, [False]]).astype(np.int8)))
     spikes = []
@@ -241,6 +241,14 @@ def _spikes(case: Case, points: Points, found: Course) -> list[_Spike]:
         peak = first + int(np.argmax(values[first:end]))
         spikes.append(_Spike(int(first), int(end) - 1, int(peak), float(base[peak]), float(values[peak] - base[peak])))
     return spikes
+
+
+def _far_in_logarithms(case: Case, values: Floats, base: Floats) -> np.ndarray:
+    """Which points are far above the trend as ratios go: losses of single batches may differ tenfold in health."""
+    if values.min() <= 0 or base.min() <= 0:
+        return np.ones(len(values), bool)
+    away = np.log(values) - np.log(base)
+    return away > case.limit(SLUG, "noise") * 1.4826 * float(np.median(np.abs(away)))
 
 
 def _with_episodes(case: Case, track: Track, points: Points, spikes: list[_Spike]) -> list[_Spike]:

@@ -9,9 +9,13 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.track import Track
 
 # Decimals that a printed value has, and how small the last values before the zeros are in units of the last one.
+_MARGINS = frozenset("triplet hinge margin contrastive ranking".split())
+# Shorter rows of zeros before the longest one, and how small the last other values are, of the first ones.
+_ZEROS_BEFORE, _LAST, _SMALL = 3, 8, 0.1
 _DECIMALS, _NEXT_TO_NOTHING = 5, 20
 
 
@@ -27,6 +31,7 @@ def loss_zero(case: Case) -> Iterator[Finding]:
         or zeros.length < min(least, max(3, len(loss)))
         or (gradient is not None and gradient.not_finite)
         or _rounded_away(loss)
+        or _has_a_margin(loss)
     ):
         return
     yield case.finding(
@@ -38,6 +43,20 @@ def loss_zero(case: Case) -> Iterator[Finding]:
         last_step=zeros.last_step,
         evidence=[Evidence(loss.tag, "points in a row that are exactly 0", zeros.length, least, zeros.first_step)],
     )
+
+
+def _has_a_margin(loss: Track) -> bool:
+    """Whether it is a loss with a margin, by its name or because single zeros came before many: all is right enough."""
+    if words_of(loss.tag).rest & _MARGINS:
+        return True
+    values = loss.points().values
+    zero = values == 0
+    runs = np.diff(np.flatnonzero(np.diff(np.concatenate([[False], zero, [False]]).astype(np.int8))))[::2]
+    longest = int(np.argmax(runs)) if len(runs) else 0
+    before = values[: int(np.flatnonzero(zero)[0])] if zero.any() else values
+    small = values[(values != 0)][-_LAST:]
+    came_down = len(before) >= 3 and len(small) > 0 and float(np.median(small)) < _SMALL * float(np.median(before[:3]))
+    return longest >= _ZEROS_BEFORE and came_down
 
 
 def _rounded_away(loss: Track) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.facts.learning import learning
 from pulseboard.diagnose.facts.objective import loss_course, objective
 from pulseboard.diagnose.facts.perplexity import predicts_words
 from pulseboard.diagnose.facts.regime import may_rise
@@ -102,9 +103,10 @@ def _compared_with_validation(case: Case) -> Iterator[Finding]:
     times = case.limit(SLUG, "times_validation")
     if not min(other, later[1]) > 0 or not first > times * other or not later[0] / later[1] > first / other / 2:
         return
+    # A sum of the losses of all batches that is only logged hurts nobody.
     yield case.finding(
         SLUG,
-        "warning",
+        "info" if learning(case).value else "warning",
         train,
         f"{train.tag} starts at {first:.4g} while {val.tag} of the same untrained model is {other:.4g}, and it stays "
         f"about {later[0] / later[1]:.3g}x larger: probably a sum instead of a mean.",

@@ -17,6 +17,8 @@ from pulseboard.diagnose.stats.noise import noise_scale
 
 SLUG = "loss-at-ignorance"
 # Common numbers of classes. A loss that settles on the log of one of them is not a coincidence.
+# Times the loss of a guess, up to which a loss may begin that never got anywhere.
+_BEGAN = 1.5
 _USUAL = (2, 3, 4, 5, 10, 20, 50, 100, 1000)
 
 
@@ -66,6 +68,9 @@ def _settled_on(case: Case, values: np.ndarray, level: float) -> int | None:
         (n for n in _USUAL if abs(level - math.log(n)) <= near * math.log(n) + min(2 * error, near * math.log(n))), None
     )
     if among is None or error > 4 * near * level:
+        return None
+    # A loss that began far above a guess and came down has learned; where it stopped is chance of another kind.
+    if float(np.median(values[:3])) > _BEGAN * math.log(among) and not accuracies(case):
         return None
     levels = [float(np.median(later[i * part : (i + 1) * part])) for i in range(3)]
     if max(abs(one - level) for one in levels) > 2 * near * level + 3 * error:

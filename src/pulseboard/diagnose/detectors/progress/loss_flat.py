@@ -15,6 +15,7 @@ from pulseboard.diagnose.facts.regime import may_rise, regime
 from pulseboard.diagnose.facts.scores import is_plain_accuracy, scale_of
 from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.phrases import count, number, percent
+from pulseboard.diagnose.quote import quote
 from pulseboard.diagnose.stats.course import Course
 from pulseboard.diagnose.stats.trend import trend
 from pulseboard.diagnose.track import Points
@@ -30,6 +31,8 @@ _AS_FAST = 0.6  # of the fastest part of a fall, where a loss goes down a straig
 @detector(id=SLUG, reads="train.loss|loss.components|val.loss")
 def loss_flat(case: Case) -> Iterator[Finding]:
     """No fall beyond the noise, and no other curve improved. Critical if the weights do not change."""
+    if case.starts_late:
+        raise TooShort("the log begins long after the training did")
     curve, found = objective(case).value, loss_course(case).value
     if curve is None or found is None:
         yield from _held_out(case, evaluations=int(case.limit(SLUG, "evaluations_alone")))
@@ -63,11 +66,12 @@ def loss_flat(case: Case) -> Iterator[Finding]:
         return
     moves = weights_move(case)
     still = moves.value is False
+    said = quote(curve.points, found)
     yield case.finding(
         SLUG,
         "critical" if still else "warning",
         curve.tag,
-        f"{curve} started at {number(found.start)} and is {number(found.end)} after {found.points:,} points"
+        f"{curve} started at {said.text(said.start)} and is {said.text(said.end)} after {found.points:,} points"
         + (f": the weights do not change ({moves.why})." if still else ": nothing was learned."),
         evidence=[
             Evidence(curve.tag, "fall in standard errors", found.fall_surprise, 3.0),
@@ -183,11 +187,12 @@ def _is_mostly_wrong(case: Case) -> bool:
 
 def _crawling(case: Case, curve: Objective, found: Course) -> Finding:
     share = (found.start - found.end) / abs(found.start)
+    said = quote(curve.points, found)
     return case.finding(
         SLUG,
         "warning",
         curve.tag,
-        f"{curve} fell by {percent(share)} in {found.points:,} points, from {number(found.start)} to "
-        f"{number(found.end)}, and no faster at first than at last.",
+        f"{curve} fell by only {percent(share)} in {found.points:,} points, from {said.text(said.start)} to "
+        f"{said.text(said.end)}, and as slowly at the start as at the end.",
         evidence=[Evidence(curve.tag, "fall as a share of the start", share, case.limit(SLUG, "slow"))],
     )

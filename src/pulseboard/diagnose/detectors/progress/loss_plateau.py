@@ -30,6 +30,8 @@ _STILL_FALLS = 0.03
 # Two series of one loss end within this share of each other.
 _SAME_LEVEL = 0.03
 _RISE_OF_AREA = 0.08
+# The first third of a plateau is above the last by no more than this share.
+_LEVEL = 0.1
 
 
 @detector(id=SLUG, reads="train.loss")
@@ -56,7 +58,7 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
     if length < case.limit(SLUG, "share_of_run") or rate_is_high(case, int(part.steps[0])) is False:
         return
     line = trend(part)
-    if line is None or _falls(line, level, p=case.limit(SLUG, "p")):
+    if line is None or _falls(line, level, p=case.limit(SLUG, "p")) or not _is_level(part.values):
         return
     away = case.departure("train.loss")
     # A loss that was good from the start has little to gain: it must have learned something before it got stuck.
@@ -64,6 +66,7 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
     high = learned and level > case.limit(SLUG, "severe_level") * start
     severe = (away is not None and away.above and away.lasting) or (
         not _high_by_nature(case)
+        and not case.starts_late
         and not _falls(line, level, p=case.limit(SLUG, "may_fall"))
         and not _validation_improves(case, int(part.steps[0]))
         and not _score_learned(case)
@@ -162,6 +165,16 @@ def _plateau_start(values: Floats, level: float) -> int:
     error = 3 * max(1.25 * noise_scale(values) / np.sqrt(width), 2e-3 * abs(level))
     away = np.flatnonzero(np.abs(smooth - level) > error)
     return int(away[-1]) + 1 if len(away) else 0
+
+
+def _is_level(values: Floats) -> bool:
+    """Whether the last third is as high as the first, relative to itself: a loss near zero may still halve."""
+    first, *_, last = (part for part in np.array_split(values, 3))
+    if len(first) < 2:
+        return True
+    levels = float(np.median(first)), float(np.median(last))
+    error = 2.5 * noise_scale(values) / np.sqrt(len(first))
+    return levels[0] - levels[1] <= max(_LEVEL * abs(levels[1]), error)
 
 
 def _falls(line: Trend, level: float, *, p: float) -> bool:

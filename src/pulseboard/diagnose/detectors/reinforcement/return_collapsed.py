@@ -11,6 +11,7 @@ from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.returns import episode_returns, main_return
 from pulseboard.diagnose.phrases import number
+from pulseboard.diagnose.quote import quote
 from pulseboard.diagnose.stats.course import centered_median, course
 from pulseboard.diagnose.stats.noise import noise_scale
 from pulseboard.diagnose.stats.trend import trend
@@ -19,6 +20,8 @@ from pulseboard.diagnose.track import Floats, Points, Track
 SLUG = "return-collapsed"
 _SURE = 6.0  # standard errors
 _FALLS = 1e-4  # p-value
+# Standard errors between two means, of which one is the best of many, and the fewest points of each.
+_SURE_OF_MEANS, _LEAST_OF_MEAN = 4.0, 5
 _LONG = 128  # points, of which eighths are independent even if neighbors are not
 # With fewer points, chance would put the last ones below all others too often.
 _FEWEST = 8
@@ -62,6 +65,8 @@ def _lost(case: Case, track: Track, returns: Points) -> Finding | None:
         limit = case.limit(SLUG, "sure_share")
     if kept >= limit or not gained or found.rise < 2 * found.noise or (found.surprise < _SURE and not held):
         return None
+    if not _means_fell(values):
+        return None
     if found.stays_up < 0.4 * found.rise or found.rise < case.limit(SLUG, "fall") * max(
         abs(found.best), abs(found.end)
     ):
@@ -69,17 +74,32 @@ def _lost(case: Case, track: Track, returns: Points) -> Finding | None:
     level = -centered_median(values, found.width)
     near = np.flatnonzero(level <= found.best + (1 - limit) * found.rise)
     first = int(steps[int(near[-1])]) if len(near) else found.best_step
+    said = quote(Points(steps, -values), found)
     kl = case.one("rl.kl")
     moved = f" {kl.tag} reached {number(kl.high)}." if kl is not None and kl.high > 1.0 else ""
     return case.finding(
         SLUG,
         "warning",
         track,
-        f"{track.tag} was {number(-found.best)} at step {found.best_step} and is now {number(-found.end)}: the policy "
-        f"lost most of what it had learned.{moved}",
+        f"{track.tag} was {said.text(-said.best)} at step {said.best_step} and is now {said.text(-said.end)}: the "
+        f"policy lost most of what it had learned.{moved}",
         first_step=first,
         evidence=[Evidence(track.tag, "share of the gain that is left", kept, limit, int(steps[-1]))],
     )
+
+
+def _means_fell(values: Floats) -> bool:
+    """Whether the last mean is clearly below the best one.
+
+    A game is won or lost: medians of such returns jump from one to the other while their mean stays where it is.
+    """
+    width = max(_LEAST_OF_MEAN, len(values) // 8)
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    means = (sums[width:] - sums[:-width]) / width
+    before = means[: max(1, len(means) - width)]
+    best = int(np.argmax(before))
+    spread = np.sqrt(0.5 * (values[best : best + width].var() + values[-width:].var()))
+    return float(before[best] - means[-1]) > _SURE_OF_MEANS * float(spread) * np.sqrt(2 / width)
 
 
 def _held_down(case: Case, values: Floats) -> bool:

@@ -11,7 +11,7 @@ from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.episodes import points_since, stride_steps
-from pulseboard.diagnose.phrases import number
+from pulseboard.diagnose.phrases import count, number
 from pulseboard.diagnose.phrases import times as multiple
 from pulseboard.diagnose.track import Change, Floats, Track
 
@@ -19,6 +19,7 @@ UP = Change(log=True)
 
 
 SLUG = "throughput-drop"
+_NEARLY_ALL = 0.8  # of all pairs of epochs, the later one is slower
 
 
 @detector(id=SLUG, reads="time.step|time.interval")
@@ -30,6 +31,9 @@ def throughput_drop(case: Case) -> Iterator[Finding]:
         return
     tracks = [track for role in ("time.step", "time.interval") if (track := case.one(role)) is not None]
     long = [track for track in tracks if track.finite_count >= case.limit(SLUG, "least")]
+    if not long and case.finished and (slow := _slow_epochs(case)) is not None:
+        yield slow
+        return
     if not long:
         raise TooShort(
             f"{tracks[0].tag!r} has {tracks[0].finite_count} of {case.limit(SLUG, 'least'):.0f} points needed"
@@ -56,6 +60,30 @@ def _slow_state(case: Case, time: Track) -> Iterator[Finding]:
         f"{time.tag} rose from {number(was)} to {number(now)} ({multiple(now / was)}) at step {first} and stays there.",
         first_step=first,
         evidence=[Evidence(time.tag, "time relative to the time before", now / was, factor, first)],
+    )
+
+
+def _slow_epochs(case: Case) -> Finding | None:
+    """Times of a few epochs that grow nearly all the time, to several times what they were."""
+    time = case.one("time.interval")
+    if time is None or time.finite_count < case.limit(SLUG, "epochs"):
+        return None
+    steps, values = time.points(most=512)
+    later = values[1:]  # the first one has the start-up in it
+    was, now = float(np.median(later[:3])), float(np.median(later[-3:]))
+    pairs = np.subtract.outer(later, later)[np.tril_indices(len(later), -1)]
+    factor = case.limit(SLUG, "epoch_times")
+    if now < factor * was or float((pairs > 0).mean()) < _NEARLY_ALL:
+        return None
+    first = int(steps[1 + int(np.flatnonzero(later < 1.25 * was)[-1])])
+    return case.finding(
+        SLUG,
+        "warning",
+        time,
+        f"{time.tag} rose from {number(was)} to {number(now)} ({multiple(now / was)}) over "
+        f"{count(len(values), 'epoch')}.",
+        first_step=first,
+        evidence=[Evidence(time.tag, "time relative to the first epochs", now / was, factor, first)],
     )
 
 
