@@ -320,6 +320,16 @@ def test_the_state_of_a_run_is_next_to_its_name(pages, tmp_path):
         assert states["failed"].inner_text() == "failed"
 
 
+def test_a_run_that_ends_without_another_point_is_no_longer_running(pages, tmp_path):
+    active = pb.init(dir=tmp_path / "runs", run_id="one", report_to="tensorboard", telemetry_secs=0)
+    active.log({"loss": 1.0}, step=0)
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = pages.open(server, "#scalars", wait=CARD)
+        page.locator(".row .state[aria-label=running]").wait_for()
+        active.finish()
+        page.locator(".row .state[aria-label=finished]").wait_for(state="attached")
+
+
 def test_the_newest_run_is_first_names_leave_out_what_all_share_and_a_fork_continues_its_parent(pages, tmp_path):
     directory = tmp_path / "runs/exp/7"
     options = {"dir": directory, "report_to": "tensorboard", "telemetry_secs": 0}

@@ -13,6 +13,8 @@ import { view } from "./view.svelte";
 const REFRESH_MS = 1000;
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 15_000;
+/** The stream does not report that a run has ended or stalled: that depends on run.json and on the clock. */
+const STATES_MS = 15_000;
 /** At most one message per run in this time. */
 const MESSAGE_INTERVAL_MS = 60_000;
 
@@ -27,12 +29,14 @@ export const live = new Live();
 let closeStream: (() => void) | null = null;
 let revision = 0;
 let retryTimer: ReturnType<typeof setTimeout> | undefined;
+let statesTimer: ReturnType<typeof setInterval> | undefined;
 let retryMs = FIRST_RETRY_MS;
 
 export function connect(): void {
   if (closeStream) return;
   if (live.connection !== "lost") live.connection = "connecting";
   revision = Math.max(revision, server.status?.revision ?? 0);
+  statesTimer = setInterval(refreshStates, STATES_MS);
   closeStream = openEventStream(revision, {
     open: () => {
       const reconnected = live.connection === "lost";
@@ -59,6 +63,13 @@ function disconnect(): void {
   closeStream?.();
   closeStream = null;
   clearTimeout(retryTimer);
+  clearInterval(statesTimer);
+}
+
+function refreshStates(): void {
+  if (live.connection === "live" && !document.hidden && runIndex.all.some((run) => run.live)) {
+    void refresh(nothingNew());
+  }
 }
 
 export function togglePause(): void {
