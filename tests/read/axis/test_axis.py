@@ -222,7 +222,7 @@ def test_such_a_counter_must_rise_with_every_row_and_gives_way_to_epochs_that_do
 def test_counters_on_lines_of_their_own_that_fit_between_those_of_another_are_the_same_counter():
     iterations = [None, 0, 5, 10, None, 10, 15, 20]
     steps = [0, None, None, None, 10, None, None, None]
-    axis = axis_of(iter=iterations, step=steps, loss=LOSS + [0.5, 0.4])
+    axis = axis_of(iter=iterations, step=steps, loss=[*LOSS, 0.5, 0.4])
     assert (axis.columns, axis.steps.tolist()) == (("iter", "step"), [0, 0, 5, 10, 10, 10, 15, 20])
 
 

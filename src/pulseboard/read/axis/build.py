@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pulseboard.read.axis.info import AxisInfo, AxisKind
-from pulseboard.read.axis.names import TOTAL, epoch_columns, last_resort_columns, step_columns
+from pulseboard.read.axis.names import (
+    TOTAL,
+    amount_columns,
+    epoch_columns,
+    last_resort_columns,
+    rising_step_columns,
+    step_columns,
+)
 from pulseboard.read.axis.restarts import Restarts, find_restarts
+from pulseboard.read.axis.rows_of_epoch import rows_of_epochs
+from pulseboard.read.axis.same_clock import columns_of_clock
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,12 +108,28 @@ def _axis_of(names: list[str], few: list[str], columns: Mapping[str, Column], ro
         if epochs is not None and (axis := _epochs_and_iterations(columns, epochs, name, row_count)):
             return axis
         return _steps(columns, name, row_count)
+    if epochs is not None and epochs in names and _rises(columns[epochs]):
+        return _epochs(columns, epochs, row_count)
+    if rising := [name for name in rising_step_columns(names) if _rises(columns[name])]:
+        return _steps(columns, max(rising, key=lambda name: _span(columns[name])), row_count)
     if epochs is not None and epochs in names:
         return _epochs(columns, epochs, row_count)
     for name in last_resort_columns(names):
         if _counts(columns[name], row_count, whole=True):
             return _steps(columns, name, row_count)
-    return None
+    amount = next((name for name in amount_columns(names) if _rises(columns[name])), None)
+    return _steps(columns, amount, row_count) if amount else None
+
+
+def _rises(column: Column) -> bool:
+    """Whether whole numbers rise from each to the next."""
+    values = column.values
+    whole = (values == np.floor(values)) & (np.abs(values) < 2.0**62)
+    return len(values) > 1 and bool(whole.all() and values[0] >= 0 and (np.diff(values) > 0).all())
+
+
+def _span(column: Column) -> float:
+    return float(column.values[-1] - column.values[0])
 
 
 def _most_frequent(names: list[str], lengths: Mapping[str, int]) -> list[str]:
@@ -114,12 +139,22 @@ def _most_frequent(names: list[str], lengths: Mapping[str, int]) -> list[str]:
 
 
 def _steps(columns: Mapping[str, Column], name: str, row_count: int) -> Axis:
-    used = (name, *_total_of(name, columns))
-    steps = _filled(_at_begin_of_blocks(columns[name], row_count), row_count)
+    names = columns_of_clock(name, columns, row_count)
+    used = (*names, *(total for one in names for total in _total_of(one, columns)))
+    steps = _filled(_at_begin_of_blocks(merged([columns[one] for one in names]), row_count), row_count)
     restarts = find_restarts(steps, columns, counts=used)
     if restarts.is_counter_per_epoch and (unrolled := restarts.unrolled) is not None:
         return Axis("step", used, unrolled, restarts.cleared(), note=_UNROLLED)
     return Axis("step", used, steps, restarts)
+
+
+def merged(columns: Sequence[Column]) -> Column:
+    """Columns without a row in common as one, in the order of the rows."""
+    if len(columns) == 1:
+        return columns[0]
+    rows = np.concatenate([column.rows for column in columns])
+    order = np.argsort(rows, kind="stable")
+    return Column(rows[order], np.concatenate([column.values for column in columns])[order])
 
 
 _ROWS = "The log has no steps; rows are counted from 0."
@@ -253,8 +288,12 @@ def _epochs(columns: Mapping[str, Column], name: str, row_count: int) -> Axis:
     if parts > 1 and len(np.unique(epoch)) < _MIN_DISTINCT_FRAC * row_count:
         return Axis("row", (), np.arange(row_count, dtype=np.int64), Restarts.none(row_count), note=_ROUNDED)
     steps = np.rint(epoch * parts).astype(np.int64)
-    restarts = find_restarts(steps, columns, counts=used, laps=False)
     note = f"Steps are {name} x {parts}: the log has fractions of epochs and no steps." if parts > 1 else ""
+    if parts == 1 and (places := rows_of_epochs(steps, columns, counts=used)) is not None:
+        parts = places.per_epoch
+        steps = steps * parts + places.rows
+        note = f"Steps are {name} x {parts} + row within it: the log has several rows per epoch and no steps."
+    restarts = find_restarts(steps, columns, counts=used, laps=False)
     return Axis("epoch", used, steps, restarts, float(parts), note)
 
 

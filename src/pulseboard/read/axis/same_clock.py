@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 _MIN_FITTING_FRAC = 0.9
 
 
-def columns_of_clock(name: str, columns: Mapping[str, Column]) -> tuple[str, ...]:
+def columns_of_clock(name: str, columns: Mapping[str, Column], row_count: int) -> tuple[str, ...]:
     """The counter and those that count the same steps on lines of their own."""
+    main = columns[name]
     others = [other for other in whole_run_columns(list(columns)) if other != name]
-    return (name, *(other for other in others if _continues(columns[other], columns[name])))
+    others = [other for other in others if len(columns[other].rows) + len(main.rows) <= row_count]
+    return (name, *(other for other in others if _continues(columns[other], main)))
 
 
 def _continues(other: Column, main: Column) -> bool:
