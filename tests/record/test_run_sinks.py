@@ -3,6 +3,7 @@
 import json
 import time
 
+import pytest
 from record.recorded_runs import begin, points, read
 
 import pulseboard as pb
@@ -64,6 +65,23 @@ def test_a_local_sink_in_report_to_means_that_the_others_are_off(tmp_path, capsy
         run.log({"train/loss": 2.5}, step=3)
     assert not (run.directory / "training.json").exists()
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("report_to", [None, ["tensorboard"]])
+def test_the_path_of_a_json_log_turns_that_log_on(tmp_path, capsys, report_to):
+    with begin(tmp_path, report_to=report_to, log_file=str(tmp_path / "output" / "training.json")) as run:
+        run.log({"train/loss": 2.5}, step=3)
+    records = json.loads((tmp_path / "output" / "training.json").read_text())
+    assert [record["values"] for record in records if record["log"] == "scalars"] == [{"train/loss": 2.5}]
+    assert points(read(tmp_path).series("train/loss")) == [(3, 2.5)]
+    assert capsys.readouterr().out == "", "the console stays off"
+
+
+@pytest.mark.parametrize("off", [{"report_to": "none"}, {"local_logs": False}])
+def test_the_path_of_a_json_log_turns_nothing_on_where_local_logs_are_off(tmp_path, off):
+    with begin(tmp_path, log_file=str(tmp_path / "training.json"), **off) as run:
+        run.log({"train/loss": 2.5}, step=3)
+    assert not (tmp_path / "training.json").exists()
 
 
 def test_local_logs_can_be_turned_off(tmp_path, capsys):

@@ -54,9 +54,15 @@ class Settings:
     disabled: tuple[str, ...] = ()  # sinks that a block of the settings file turns off
 
     def active_sinks(self) -> tuple[str, ...]:
-        """The sinks of a run: `report_to`, and the local ones unless it names one of them, or nothing at all."""
-        if not self.local_logs or not self.report_to or not set(LOCAL_SINKS).isdisjoint(self.report_to):
+        """The sinks of a run: `report_to`, and the local ones unless it names one of them, or nothing at all.
+
+        With a `log_file`, the JSON log is one of them.
+        """
+        if not self.local_logs or not self.report_to:
             return self.report_to
+        if not set(LOCAL_SINKS).isdisjoint(self.report_to):
+            has_file = self.sinks.get("log_file") and "json" not in (*self.report_to, *self.disabled)
+            return (*self.report_to, "json") if has_file else self.report_to
         return (*(sink for sink in LOCAL_SINKS if sink not in self.disabled), *self.report_to)
 
     def by_name(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pulseboard.record.sink import RunInfo, Sink, sink
 from pulseboard.rundir import json_log, layout
 
 SETTINGS = [
-    Setting("log_file", "path of the JSON log; without it, training.json in the run's directory"),
+    Setting("log_file", "path of the JSON log, which it turns on; otherwise training.json in the run's directory"),
 ]
 
 _TICK_SECS = 1.0
