@@ -2,6 +2,7 @@
 
 import pytest
 
+from pulseboard.instruments.watch.processor_wait import ProcessorWait
 from pulseboard.instruments.watch.schedule import Schedule, parse_overhead
 from pulseboard.record import messages
 
@@ -59,6 +60,54 @@ def test_expensive_measurements_are_stretched_to_fit_and_cheap_ones_are_not():
     assert schedule.every("expensive") > 200
     play(schedule, clock, steps=5000, step_secs=1.0, costs={"cheap": 0.001, "expensive": 2.0})
     assert schedule.overhead() == pytest.approx(0.01, rel=0.15)
+
+
+def test_other_programs_on_a_busy_machine_do_not_make_measurements_cheaper():
+    every = []
+    for waiting_secs in (0.0, 9.0):  # of each step; measurements are too short to be interrupted
+        clock, waited = ScriptedClock(), ScriptedClock()
+        schedule = Schedule(budget=0.01, clock=clock, waited=waited)
+        schedule.add("norm", every=1)
+        for step in range(300):
+            if schedule.due("norm", step):
+                with schedule.running("norm", step):
+                    clock.now += 0.095
+            clock.now += 1.0 + waiting_secs
+            waited.now += waiting_secs
+            schedule.step_ended()
+        every.append(schedule.every("norm"))
+        schedule.overhead()
+    assert every == [10, 10]
+
+
+def test_a_measurement_that_is_interrupted_does_not_look_expensive():
+    clock, waited = ScriptedClock(), ScriptedClock()
+    schedule = Schedule(budget=0.01, clock=clock, waited=waited)
+    schedule.add("norm", every=1)
+
+    def interrupted():
+        clock.now, waited.now = clock.now + 5.0, waited.now + 5.0
+
+    hook = schedule.timed(interrupted)
+    for step in range(100):
+        with schedule.running("norm", step):
+            hook()
+        clock.now += 1.0
+        schedule.step_ended()
+    assert schedule.every("norm") == 1
+
+
+def test_the_time_that_a_thread_waits_for_a_processor_is_read_from_the_system(tmp_path):
+    file = tmp_path / "schedstat"
+    file.write_text("7000000000 2500000000 12\n")
+    waited = ProcessorWait(str(file))
+    assert waited() == 2.5
+    file.write_text("7000000000 3500000000 13\n")
+    assert waited() == 3.5
+    file.write_text("")
+    assert waited() == waited() == 0.0
+    assert ProcessorWait(str(tmp_path / "none"))() == 0.0
+    assert ProcessorWait()() >= 0.0
 
 
 def test_the_first_steps_have_their_own_cadence():

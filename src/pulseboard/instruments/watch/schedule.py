@@ -39,23 +39,31 @@ class Schedule:
     `budget` is a share of the time between steps: 0.01 is one percent. The time that hooks take besides measuring
     counts too, but a quarter of the budget is always left to measurements. None never stretches: ranks that take part
     in collective measurements need this, because all of them must measure at the same steps. During the first
-    `early_steps`, measurements with an early cadence use it, as far as the budget allows.
+    `early_steps`, measurements with an early cadence use it, as far as the budget allows. Time in which other programs
+    had the processor does not count, neither as cost nor as part of a step: `waited` returns it.
     """
 
     def __init__(
-        self, *, budget: float | None, early_steps: int = 0, clock: Callable[[], float] = time.perf_counter
+        self,
+        *,
+        budget: float | None,
+        early_steps: int = 0,
+        clock: Callable[[], float] = time.perf_counter,
+        waited: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.budget = budget
         self.early_steps = early_steps
         self._clock = clock
+        self._waited = waited
         self._entries: dict[str, _Entry] = {}
         self._step_secs = 0.0
         self._timed_steps = 0  # all steps but the first
         self._steps_done = 0
         self._costs_changed = True
         self._idle: range | None = None  # steps at which nothing is due; None if that must be computed
-        self._last_step_at: float | None = None
+        self._last_step_at: float | None = None  # by the clock less `waited`
         self._measured_secs = self._measured_before_step_secs = 0.0  # since the start, and until the last step ended
+        self._measured_on_clock_secs = 0.0  # since the start, with the time waited
         self._hooks_since_step_secs = 0.0  # besides measuring
         self._hooks_secs = 0.0  # the average per step
         self._spent_secs = 0.0  # since the last call of `overhead`
@@ -105,7 +113,7 @@ class Schedule:
         entry = self._entries[id]
         if done:
             entry.last_step, self._idle = step, None
-        started_at = self._clock()
+        started_at, waited_secs = self._clock(), self._waited()
         try:
             yield
         except Exception as error:
@@ -115,7 +123,9 @@ class Schedule:
                 f"instrument {id}", f"The instrument {id} stopped at step {step}: {cause}. Training goes on without it."
             )
         finally:
-            spent_secs = self._clock() - started_at
+            on_clock_secs = self._clock() - started_at
+            spent_secs = max(0.0, on_clock_secs - (self._waited() - waited_secs))
+            self._measured_on_clock_secs += on_clock_secs
             self._measured_secs += spent_secs
             entry.unfinished_secs += spent_secs
             if done:
@@ -126,11 +136,11 @@ class Schedule:
         clock = self._clock
 
         def timed_hook(*args: Any) -> Any:
-            measured_secs, began_at = self._measured_secs, clock()
+            measured_secs, began_at = self._measured_on_clock_secs, clock()
             try:
                 return hook(*args)
             finally:
-                self._hooks_since_step_secs += clock() - began_at - (self._measured_secs - measured_secs)
+                self._hooks_since_step_secs += clock() - began_at - (self._measured_on_clock_secs - measured_secs)
 
         return timed_hook
 
@@ -150,7 +160,7 @@ class Schedule:
 
     def step_ended(self) -> None:
         """A training step is over."""
-        now = self._clock()
+        now = self._clock() - self._waited()
         self._steps_done += 1
         if self._last_step_at is not None:
             passed_secs = now - self._last_step_at

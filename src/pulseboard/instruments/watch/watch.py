@@ -14,6 +14,7 @@ from pulseboard.instruments.watch.measurement import Measurement, all_measuremen
 from pulseboard.instruments.watch.module_tree import module_tree
 from pulseboard.instruments.watch.networks import networks_of
 from pulseboard.instruments.watch.parameters import Parameters
+from pulseboard.instruments.watch.processor_wait import ProcessorWait
 from pulseboard.instruments.watch.schedule import Schedule, parse_overhead
 from pulseboard.instruments.watch.shard_exchange import ShardExchange
 from pulseboard.instruments.watch.step_clock import StepClock
@@ -118,7 +119,7 @@ class Watch:
         parameters = Parameters(torch, model)
         exchange = _exchange(torch, run, parameters) if parameters.shards.sharded else None
         # The ranks of a sharded model add up their shares, so all of them must measure at the same steps.
-        self.schedule = Schedule(budget=None if exchange else budget, early_steps=EARLY_STEPS)
+        self.schedule = Schedule(budget=None if exchange else budget, early_steps=EARLY_STEPS, waited=ProcessorWait())
         self._run, self._clock = run, StepClock()
         self._training = Training(
             torch=torch,
