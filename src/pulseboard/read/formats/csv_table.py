@@ -35,6 +35,7 @@ _TRAINING_NAME = re.compile(rf"loss|{_ACCURACY}|perplexity|train_|val_", re.IGNO
 
 _DELIMITERS = ",;\t|"
 _MAX_NAME_WORDS = 4
+_MAX_PRIMES = 9
 
 
 def header_of(lines: list[str]) -> list[str]:
@@ -227,14 +228,16 @@ def _first_line(path: str) -> tuple[str, bool]:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Column names made unique, and none of them empty."""
-    out: list[str] = []
-    for i, name in enumerate(names):
-        name = name or f"column {i + 1}"
-        while name in out:
-            name += "'"
-        out.append(name)
-    return out
+    """Column names made unique, and none of them empty: the second `loss` is `loss'`, the hundredth `loss 100`."""
+    found: dict[str, None] = {}
+    counts: dict[str, int] = {}
+    for i, logged in enumerate(names):
+        name = logged = logged or f"column {i + 1}"
+        while name in found:
+            n = counts[logged] = counts.get(logged, 1) + 1
+            name = logged + "'" * (n - 1) if n <= _MAX_PRIMES else f"{logged} {n}"
+        found[name] = None
+    return list(found)
 
 
 @reader(
