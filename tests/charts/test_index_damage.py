@@ -39,6 +39,18 @@ def test_a_flipped_bit_anywhere_changes_no_result(runs, cache, position):
     damage_and_compare(runs, cache, flip)
 
 
+@pytest.mark.parametrize("other", [b"PBINDEX\0", b"PBINDEX\2"], ids=["older", "newer"])
+def test_an_index_of_another_version_is_not_read_and_is_replaced(runs, cache, other):
+    def of_other_version(path):
+        data = path.read_bytes()
+        assert data.count(b"PBINDEX\1") == 2  # at both ends, so that a version's checksums are its own
+        path.write_bytes(data.replace(b"PBINDEX\1", other))
+
+    damage_and_compare(runs, cache, of_other_version)
+    read_and_save(runs)
+    assert all(path.read_bytes().startswith(b"PBINDEX\1") for path in index_files(cache))
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_an_overwritten_range_changes_no_result(runs, cache, seed):
     rng = np.random.default_rng(seed)
