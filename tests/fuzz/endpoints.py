@@ -56,7 +56,7 @@ def _payloads(data: bytes) -> list[bytes]:
 
 
 class EveryEndpoint:
-    """A directory with a good run and one that is written anew for each input."""
+    """A directory with a good run and one that is written again for each input."""
 
     def __init__(self, directory: Path) -> None:
         self._logs = directory / "logs"
