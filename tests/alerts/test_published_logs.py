@@ -12,7 +12,7 @@ VERDICTS = Path(__file__).parents[2] / "zoo" / "verdicts.tsv"
 pytestmark = pytest.mark.long
 
 
-def test_trainings_that_were_surely_healthy_send_nothing(tmp_path, webhook, monkeypatch):
+def test_trainings_that_people_found_healthy_send_nothing(tmp_path, webhook, monkeypatch):
     places = {"corpus": need_corpus(), "wild": need_wild()}
     monkeypatch.setattr("pulseboard.alerts.watcher._OLD_SECS", float("inf"))
     rules = tmp_path / "alerts.toml"

@@ -29,14 +29,23 @@ def await_first_step(optimizer_module: Any) -> None:
     optimizer_module.register_optimizer_step_post_hook(after_step)
 
 
-def _watch(optimizer: Any) -> None:
+def await_keras(module: Any) -> None:
+    """Watch every Keras optimizer of the torch backend after its first step."""
+    from pulseboard.launch import keras_optimizer
+
+    keras_optimizer.await_first_step(module, _watch)
+
+
+def _watch(optimizer: Any) -> bool:
+    """Watch the model that an optimizer trains; False if there is none, or another process is watched."""
     run = attached_run()
     model = model_of(optimizer)
     if run is None or model is None:
-        return
+        return False
     from pulseboard.instruments.watch.watch import watch
 
     watch(model, optimizer, run=run, start_step=1)
+    return True
 
 
 _run: Any = None

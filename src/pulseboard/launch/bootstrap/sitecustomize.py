@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _OPTIMIZERS = "torch.optim.optimizer"
+_KERAS = "keras.src.optimizers.base_optimizer"
 
 
 class _AfterImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -55,6 +56,10 @@ def _take(module: Any) -> None:
         from pulseboard.launch.attach import await_first_step
 
         await_first_step(module)
+    elif module.__name__ == _KERAS:
+        from pulseboard.launch.attach import await_keras
+
+        await_keras(module)
     else:
         from pulseboard.launch.seen import see
 
@@ -71,5 +76,5 @@ def _run_the_other_one() -> None:
 
 if os.environ.get("PULSEBOARD_LAUNCHED_RUN"):
     _seen = os.environ.get("PULSEBOARD_LAUNCHED_SEEN", "")
-    sys.meta_path.insert(0, _AfterImport({_OPTIMIZERS, *filter(None, _seen.split(","))}))
+    sys.meta_path.insert(0, _AfterImport({_OPTIMIZERS, _KERAS, *filter(None, _seen.split(","))}))
 _run_the_other_one()
