@@ -232,10 +232,12 @@ def test_what_is_left_out_of_texts_and_histograms_is_said_and_every_clip_plays(p
     (tmp_path / "runs/run/events.out.tfevents.1.clips").write_bytes(event_file(version(), summary(clips)))
     with a_server(tmp_path / "runs", tmp_path) as server:
         page = pages.open(server, "#text", wait="article .prose")
-        notes = page.get_by_label("note of run", exact=True)
+        notes = page.get_by_label("note/text_summary of run", exact=True)
         notes.get_by_text("The newest 100 of 150 texts.").wait_for()
         # Markdown would join the lines of JSON.
-        assert page.get_by_label("settings of run", exact=True).locator("pre").inner_text().count("\n") == 3
+        assert (
+            page.get_by_label("settings/text_summary of run", exact=True).locator("pre").inner_text().count("\n") == 3
+        )
         histograms = pages.open(server, "#histograms", wait="article canvas")
         until(histograms, "document.querySelector('.reading').innerText === '60 of 80 steps'")
         sounds = pages.open(server, "#audio", wait="article audio")

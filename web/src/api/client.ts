@@ -3,6 +3,7 @@
 import { readColumns, readHeatmap, type Curve, type Heatmap } from "./columns";
 import { ApiError } from "./errors";
 import type {
+  Artifact,
   Distributions,
   Graph,
   GroupsQuery,
@@ -120,6 +121,8 @@ export const getTable = async (runs: string[], metrics: string[]) =>
   (await (await sendJson("table", "POST", { runs, metrics })).json()) as Table;
 export const getGraph = (run: string, tag?: string) => getJson<Graph>("graph", { run, tag });
 export const getModules = (run: string) => getJson<{ run: string; models: Model[] }>("modules", { run });
+export const getArtifacts = (run: string) => getJson<{ items: Artifact[] }>("artifacts", { run });
+export const artifactUrl = (run: string, sha256: string) => endpointUrl("artifact", { run, sha256 });
 export const getRestarts = (run: string) => getJson<{ restarts: Restart[] }>("restarts", { run });
 /** The reports on runs; why checks did not run is left out unless it is wanted. */
 export const getDiagnosis = (runs: string[], reasons = false) =>

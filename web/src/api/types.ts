@@ -26,6 +26,7 @@ export type GuideCell = Schemas["GuideCell"];
 export type GuideStages = Schemas["GuideStages"];
 export type Histograms = Schemas["Histograms"];
 export type Distributions = Schemas["Distributions"];
+export type Artifact = Schemas["Artifact"];
 export type MediaItem = Schemas["MediaItem"];
 export type Texts = Schemas["Texts"];
 export type RunHparams = Schemas["RunHparams"];

@@ -12,6 +12,7 @@ import { runIndex, runLabel } from "../state/runs.svelte";
 import { server } from "../state/server.svelte";
 import { FALLBACK_TAB } from "../state/view/view";
 import { view, viewLink } from "../state/view.svelte";
+import { tabById } from "../tabs/registry";
 import { healthOf, sortByHealth } from "../tabs/health/run_health";
 import { verdictOf } from "../tabs/health/verdict";
 import { showError, showMessage } from "../ui/messages.svelte";
@@ -35,9 +36,11 @@ main { overflow: visible; max-width: 1500px; margin: auto }
 .report-text { max-width: 1500px; margin: 12px auto; padding: 0 16px }
 .report-picture { max-width: 100% }
 .chart .report-picture { display: block; width: 100%; height: 100%; object-fit: contain }
-article.scalar { height: auto; content-visibility: visible }
-article.scalar .plot { flex: none; height: 236px }
-article.scalar .legend, article.scalar .steps { height: auto; overflow: visible }
+article.card.scalar { height: auto; content-visibility: visible }
+article.card.scalar .plot { flex: none }
+article.card.scalar .plot > .middle { height: 236px }
+article.card.scalar .report-picture { height: auto }
+article.card.scalar .legend, article.card.scalar .steps { height: auto; overflow: visible }
 @media print {
   @page { margin: 12mm }
   body { background: none }
@@ -56,7 +59,7 @@ export async function exportReport(): Promise<void> {
     await waitForCards(main);
     const body = verdicts() + (await texts()) + (await staticCopy(main));
     const now = formatTime(Date.now() / 1000);
-    const title = `${server.status?.title ?? "Pulseboard"}: ${view.tab ?? FALLBACK_TAB}`;
+    const title = `${server.status?.title ?? "Pulseboard"}: ${tabById(view.tab ?? FALLBACK_TAB).label}`;
     const html =
       `<!doctype html>\n<html lang="en" data-theme="${theme.current}"><head><meta charset="utf-8">` +
       `<meta name="viewport" content="width=device-width, initial-scale=1"><title>${escapeXml(title)}</title>` +
