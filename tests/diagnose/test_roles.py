@@ -201,3 +201,67 @@ def test_an_overlap_that_falls_with_the_loss_is_a_part_of_it():
 
 def test_an_overlap_under_the_name_that_keras_gives_it_is_a_score():
     assert possible_roles("val_mean_io_u") == ("val.accuracy",)
+
+
+# ---- a name that is only a split
+
+
+def moving(first, last, *, count=50):
+    return Shape(count, known=True, low=min(first, last), high=max(first, last), first=first, last=last)
+
+
+def test_tags_named_only_after_their_split_are_losses_if_they_fall():
+    reading = read_roles({"train": moving(1090.0, -50.0), "val": moving(1078.0, -56.0), "lr": moving(1e-4, 1e-5)})
+    assert (reading.first("train.loss"), reading.tags["val.loss"]) == ("train", ("val",))
+    assert reading.twins == {"val": "train"}
+
+
+def test_tags_named_only_after_their_split_are_scores_if_they_rise():
+    reading = read_roles({"train": moving(0.2, 0.9), "test": moving(0.2, 0.8)})
+    assert (reading.first("train.accuracy"), reading.first("val.accuracy")) == ("train", "test")
+    assert reading.first("train.loss") is None
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        {"train": moving(5.0, 1.0)},
+        {"train": moving(5.0, 1.0), "val": moving(900.0, 800.0)},  # something else
+        {"train": moving(500.0, 900.0), "val": moving(500.0, 900.0)},
+    ],
+)
+def test_such_tags_have_no_role_if_their_values_do_not_tell(tags):
+    reading = read_roles(tags)
+    assert reading.first("train.loss") is None
+    assert reading.first("val.loss") is None
+    assert set(reading.unread) == set(tags)
+
+
+def test_such_tags_have_no_role_next_to_a_loss():
+    reading = read_roles({"train": moving(5.0, 1.0), "val": moving(5.0, 1.0), "train/loss": moving(5.0, 1.0)})
+    assert (reading.first("train.loss"), reading.first("val.loss")) == ("train/loss", None)
+
+
+# ---- times
+
+
+@pytest.mark.parametrize(
+    ("tag", "role"),
+    [
+        ("sec_per_step", "time.step"),
+        ("ms_per_iter", "time.step"),
+        ("duration_min", "time.interval"),
+        ("seconds", "time.interval"),
+        ("time", "time.interval"),
+        ("minutes_per_epoch", "time.interval"),
+        ("src_tok/s", "throughput"),
+        ("train/bpd", "train.error"),
+    ],
+)
+def test_a_time_or_a_rate_is_known_by_its_unit(tag, role):
+    assert role in possible_roles(tag)
+
+
+def test_a_time_since_the_start_is_not_that_of_an_epoch():
+    shapes = {"seconds": Shape(50, known=True, low=1.0, high=500.0, first=6.0, last=490.0, mostly_rises=True)}
+    assert read_roles(shapes).first("time.interval") is None

@@ -286,3 +286,12 @@ def test_no_bytes_raise_an_error(tmp_path_factory, data):
             for tag in run.tags():
                 series = run.series(tag)
                 assert len(series.steps) == len(series.wall_times) == len(series.values) > 0
+
+
+def test_row_numbers_without_a_name_are_the_steps_and_the_header_is_left_out(tmp_path):
+    rows = "".join(f"{i},0.{i},{9 - i}\n" for i in range(5))
+    run = only_run(written(tmp_path / "history.csv", ",accuracy,loss\n" + rows))
+    assert run.tags() == ["accuracy", "loss"]
+    assert points(run, "loss") == [(i, 9.0 - i) for i in range(5)]
+    run = only_run(written(tmp_path / "history.csv", ",accuracy,loss\n" + rows.replace("1,", "7.5,")))
+    assert points(run, "accuracy")[0] == (0, 0.0)

@@ -202,7 +202,97 @@ def test_coqui_prints_the_global_step_above_its_losses(tmp_path):
     assert points(run, "loss_disc") == [(1025, 25.5), (1050, 50.5), (1075, 75.5)]
 
 
+def test_nanogpts_evaluations_have_the_step_that_they_name(tmp_path):
+    lines = [f"iter {i}: loss {5 - i / 100:.2f}, time 5.5ms, mfu 0.01%\n" for i in range(0, 60, 5)]
+    for at in (2, 1, 0):
+        lines.insert(4 * at, f"step {20 * at}: train loss {at}.25, val loss {at}.5\n")
+    run = read(tmp_path, "".join(lines))
+    assert points(run, "val_loss") == [(0, 0.5), (20, 1.5), (40, 2.5)]
+    assert points(run, "loss")[3:5] == [(15, 4.85), (20, 4.8)]
+
+
+def test_lines_that_name_only_their_epoch_are_places_within_it(tmp_path):
+    epoch = "".join(f"Epoch: {{e}}| train loss: 0.{{e}}{i}\n" for i in range(1, 6)) + "Epoch {e}: Val acc is 8{e}.5%\n"
+    run = read(tmp_path, "".join(epoch.format(e=e) for e in (1, 2, 3)))
+    assert points(run, "train_loss")[:6] == [(5, 0.11), (6, 0.12), (7, 0.13), (8, 0.14), (9, 0.15), (10, 0.21)]
+    assert points(run, "Val_acc") == [(9, 81.5), (14, 82.5), (19, 83.5)]
+
+
+@pytest.mark.parametrize("heading", ["testing in eval mode……", "Validation:", "=== Evaluating on the test set ==="])
+def test_an_evaluation_is_announced_on_the_line_before_it(tmp_path, heading):
+    line = "epoch: {e},  loss is: {loss}, acc is: 0.5\n"
+    text = "".join(
+        line.format(e=e, loss=9 - e) + f"{heading}\n" + line.format(e=e, loss=8 - e) + "saved\n" for e in range(4)
+    )
+    run = read(tmp_path, text)
+    assert points(run, "loss") == [(e, 9.0 - e) for e in range(4)]
+    assert points(run, "val/loss") == [(e, 8.0 - e) for e in range(4)]
+    assert {"acc", "val/acc"} <= set(run.tags())
+
+
+@pytest.mark.parametrize(
+    "line", ["Evaluation done.", "Validation set has no labels", "Testing took a while", "Training"]
+)
+def test_other_lines_about_evaluations_announce_none(tmp_path, line):
+    run = read(tmp_path, "".join(f"{line}\nepoch: {e}, loss is: {9 - e}\n" for e in range(4)))
+    assert run.tags() == ["loss"]
+
+
+def test_an_announced_evaluation_may_have_several_lines(tmp_path):
+    text = "".join(
+        f"step {i}: loss {9 - i}\nValidation\nloss: {8 - i}\nacc: 0.{i}\nstep {i}: lr 0.1 loss {9 - i}\n"
+        for i in range(9)
+    )
+    run = read(tmp_path, text)
+    assert points(run, "val/loss") == [(i, 8.0 - i) for i in range(9)]
+    assert points(run, "val/acc") == [(i, i / 10) for i in range(9)]
+
+
+def test_numbers_without_names_are_named_by_units_that_say_what_they_are(tmp_path):
+    line = "Step {s}/999; acc: {s}.5; lr: 1.00000; {s}70/{s}04 tok/s;      {s} sec\n"
+    run = read(tmp_path, "".join(line.format(s=s) for s in range(50, 100, 10)))
+    assert found(run) | {"acc": []} == {
+        "acc": [],
+        "lr": [(s, 1.0) for s in range(50, 100, 10)],
+        "src_tok/s": [(s, 100.0 * s + 70) for s in range(50, 100, 10)],
+        "tgt_tok/s": [(s, 100.0 * s + 4) for s in range(50, 100, 10)],
+        "time": [(s, float(s)) for s in range(50, 100, 10)],
+    }
+
+
+def test_a_loss_in_another_unit_is_in_brackets(tmp_path):
+    line = "Epoch {e}/9 | train: {e}90.5 (2.{e} bpd) | val: {e}78.25 (1.{e} bpd) (best) | time 3.5 (3.25 s)\n"
+    run = read(tmp_path, "".join(line.format(e=e) for e in range(1, 4)))
+    assert found(run) == {
+        "train": [(e, 100 * e + 90.5) for e in range(1, 4)],
+        "train/bpd": [(e, 2 + e / 10) for e in range(1, 4)],
+        "val": [(e, 100 * e + 78.25) for e in range(1, 4)],
+        "val/bpd": [(e, 1 + e / 10) for e in range(1, 4)],
+        "time": [(e, 3.5) for e in range(1, 4)],
+    }
+
+
+def test_a_network_named_before_a_loss_is_part_of_its_name(tmp_path):
+    line = "Epoch: {e} Discriminator: real loss: 0.{e} fake loss: 0.5 GAN loss: 0.25 Generator: loss: 1.5\n"
+    run = read(tmp_path, "".join(line.format(e=e) for e in range(1, 4)))
+    assert sorted(run.tags()) == ["Discriminator/fake_loss", "Discriminator/real_loss", "GAN_loss", "Generator/loss"]
+
+
 # ---- what is not a metric
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Model is improving ppl: inf --> 5.{i}",
+        "Epoch {i}: val_accuracy improved from None to 0.6{i}, saving model to best.keras",
+        "number of examples: 177{i}",
+        "train: weights=a.pt, cfg=, epochs=15, batch_size=16, rect=False, evolve=None, optimizer=SGD, patience=10{i}",
+    ],
+)
+def test_words_about_metrics_amounts_of_data_and_lists_of_settings_are_not_metrics(tmp_path, line):
+    text = "".join(f"{line.format(i=i)}\nepoch {i}: loss {9 - i}.5\n" for i in range(1, 9))
+    assert found(read(tmp_path, text)) == {"loss": [(i, 9.5 - i) for i in range(1, 9)]}
 
 
 def test_settings_layers_and_source_lines_are_not_metrics(tmp_path):

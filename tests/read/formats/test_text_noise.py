@@ -301,3 +301,14 @@ def test_digits_that_begin_a_word_after_a_slash_are_part_of_the_name(tmp_path):
 def test_a_number_after_a_slash_is_a_total(tmp_path):
     text = "".join(f"step{i}/100 loss: {9 - i}\n" for i in range(1, 9))
     assert "loss" in _read(tmp_path, text)
+
+
+@pytest.mark.parametrize("drawn", [9, 10])
+def test_keras_draws_a_bar_again_when_its_epoch_was_validated(tmp_path, drawn):
+    text = "".join(
+        f"Epoch {e}/8\n{drawn if e % 2 else 9}/10 ━━━ 0s 105ms/step - loss: 0.{e}5\nEpoch {e}: val_loss improved\n"
+        f"10/10 ━━━ 5s 122ms/step - loss: 0.{e} - val_loss: 1.{e}\n"
+        for e in range(1, 9)
+    )
+    found = _read(tmp_path, text)
+    assert found == {"loss": [(e, e / 10) for e in range(1, 9)], "val_loss": [(e, 1 + e / 10) for e in range(1, 9)]}

@@ -14,6 +14,8 @@ _SAME_SCALE = 5.0
 _OVERLAPS = frozenset({"dice", "iou", "miou"})
 _MOST_PER_CENT = 100.0
 _CLEAR_FALL = 0.15
+_EXPLORATION = frozenset({"epsilon", "exploration"})
+_GAME_SCORES = frozenset({"score", "scores", "performance"})
 _LEAST_MISS = 0.3  # of an overlap, at the start
 
 Found = MutableMapping[str, tuple[str, ...]]
@@ -23,6 +25,7 @@ def settle_losses(found: Found, shapes: Mapping[str, Shape], doubtful: list[str]
     """Settle all roles of losses and scores in `found`. Returns the losses that are maximized, and the twins:
     validation tag -> training tag of the same quantity."""
     _bare_splits(found, shapes, doubtful)
+    _scores_of_games(found, shapes, doubtful)
     _drop_constants(found, shapes)
     _overlaps_that_fall(found, shapes, doubtful)
     _errors_for_losses(found, shapes, doubtful)
@@ -53,12 +56,13 @@ def _bare_splits(found: Found, shapes: Mapping[str, Shape], doubtful: list[str])
     for role, bare in (("train.loss", train), ("val.loss", validation)):
         found[role] = tuple(tag for tag in found.get(role, ()) if tag not in bare)
     named = any(found.get(role) for role in ("train.loss", "val.loss", "loss.components", "rl.return"))
-    if named or not train or not validation:
+    if not train or not validation:
         return
     one = shapes[train[0]]
-    if not one.known or not all(_alike(shapes[tag], one) for tag in validation):
+    shares = all(shapes[tag].known and shapes[tag].low >= 0 and shapes[tag].high <= 1 for tag in (*train, *validation))
+    if not one.known or not (all(_alike(shapes[tag], one) for tag in validation) or (named and shares)):
         return
-    if one.last < one.first:
+    if one.last < one.first and not named:
         found["train.loss"], found["val.loss"] = train, validation
     elif one.last > one.first and one.low >= 0 and one.high <= _MOST_PER_CENT:
         found["train.accuracy"] = (*found.get("train.accuracy", ()), *train)
@@ -67,6 +71,17 @@ def _bare_splits(found: Found, shapes: Mapping[str, Shape], doubtful: list[str])
         return
     what = "loss, as it falls" if one.last < one.first else "score, as it rises"
     doubtful.extend(f"{tag!r} is read as a {what}: its name says only on which data." for tag in (*train, *validation))
+
+
+def _scores_of_games(found: Found, shapes: Mapping[str, Shape], doubtful: list[str]) -> None:
+    """Where actions are chosen at random with a probability that is logged, a `score` is what an episode earned."""
+    if found.get("rl.return") or not any(words_of(tag).rest & _EXPLORATION for tag in shapes):
+        return
+    earned = tuple(tag for tag in found.get("train.accuracy", ()) if _of(tag).qualifiers <= _GAME_SCORES)
+    if earned:
+        found["rl.return"] = earned
+        found["train.accuracy"] = tuple(tag for tag in found["train.accuracy"] if tag not in earned)
+        doubtful.extend(f"{tag!r} is read as a return, because a policy explores." for tag in earned)
 
 
 def _drop_constants(found: Found, shapes: Mapping[str, Shape]) -> None:

@@ -98,7 +98,7 @@ def _bare(word: str) -> str:
 
 def _plain(words: list[str]) -> frozenset[str]:
     """The words without digits. `acc1`, `acc@1` and `acc` are the same; `acc5` and `acc@5` are another score."""
-    joined = " ".join(words)
+    joined = " ".join(words).replace("exact match", "exactmatch")
     joined = re.sub(r"\b(acc|accuracy|prec|precision|err|error) ?1\b", r"\1", joined)
     joined = re.sub(r"\b(acc|accuracy|prec|precision|err|error) ?(5|10)\b", r"\1 top5", joined)
     return frozenset(_bare(word) for word in joined.split())

@@ -168,7 +168,7 @@ class CsvTable:
     def _classify(self, line: str, tokens: list[Token]) -> LinePlan | None:
         """A row by the types of its cells. The header, and its repetition in a file written twice, are not rows."""
         cells = [token.text for token in tokens]
-        if line.startswith("#") or cells == self._names:
+        if line.startswith("#") or _distinct([cell.strip() for cell in cells]) == self._names:
             return None
         if is_header(cells, self._names):
             self._header_changes = True

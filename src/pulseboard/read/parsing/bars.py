@@ -60,6 +60,7 @@ def without_bars(columns: Mapping[str, Column], row_count: int) -> dict[str, Col
     kept = np.ones(row_count, np.bool_)
     if PROGRESS in columns and PROGRESS + TOTAL in columns:
         kept[columns[PROGRESS].rows] = _is_finished(columns[PROGRESS], columns[PROGRESS + TOTAL])
+        kept[columns[PROGRESS].rows[:-1]] &= ~_is_drawn_again(columns)
     if BAR in columns:
         kept[columns[BAR].rows[:-1]] &= ~_is_replaced(columns, row_count)
     chosen = {name: _chosen(column, kept) for name, column in columns.items() if not _is_bar(name)}
@@ -83,6 +84,23 @@ def _is_finished(count: Column, total: Column) -> NDArray[np.bool_]:
     strides[~np.isfinite(strides)] = 1
     is_finished: NDArray[np.bool_] = ends & (count.values + strides[bars] >= totals)
     return is_finished
+
+
+def _is_drawn_again(columns: Mapping[str, Column]) -> NDArray[np.bool_]:
+    """Whether a bar, except the last, has the count of the next one in the same epoch.
+
+    Keras draws the last bar of an epoch again with the results of the validation.
+    """
+    bars, epoch = columns[PROGRESS], columns.get("epoch")
+    if epoch is None or len(epoch.rows) < 2:
+        return np.zeros(len(bars.rows) - 1, np.bool_)
+    epochs = np.append(np.nan, epoch.values)[np.searchsorted(epoch.rows, bars.rows)]
+    is_drawn_again: NDArray[np.bool_] = (np.diff(bars.values) == 0) & (np.diff(epochs) == 0)
+    for name, column in columns.items():
+        if not is_counter(name.removesuffix(TOTAL)):
+            has = np.isin(bars.rows, column.rows)
+            is_drawn_again &= has[1:] | ~has[:-1]
+    return is_drawn_again
 
 
 def _is_replaced(columns: Mapping[str, Column], row_count: int) -> NDArray[np.bool_]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from pulseboard.read.axis.names import TOTAL, is_counter
 from pulseboard.read.parsing.line_table import LinePlan, Token
+from pulseboard.read.parsing.numbers import loss_unit, unit_name
 from pulseboard.read.parsing.prose import is_prose
 
 PROGRESS = "(progress)"
@@ -76,6 +77,7 @@ _OTHER_COUNT = re.compile(rf".+[ _](?:{_COUNT_WORDS})", re.IGNORECASE)
 _TOTAL_STEPS = re.compile(r"total[ _](?:time|env[ _])?steps", re.IGNORECASE)
 _SOURCE = re.compile(r"\.(?:py|c|cc|cpp|cu|h|go|rs)$|^https?$", re.IGNORECASE)
 _SPLIT_WORD = re.compile(r"val|valid|validation|test|eval|evaluation|dev|train|training", re.IGNORECASE)
+_LEADING_SPLIT = re.compile(rf"(?P<split>{_SPLIT_WORD.pattern})(?![a-z])", re.IGNORECASE)
 _PROGRESS_WORD = re.compile(rf"(?:{_SPLIT_WORD.pattern}|(?:\w+_)?chunk)", re.IGNORECASE)
 _COUNT_AFTER = re.compile(
     r"^(?:st|nd|rd|th)?[ -]?(?P<count>epoch|batch|mini-batch|iteration|iter|step)s?(?![\w/])", re.I
@@ -103,6 +105,20 @@ _HEADING = re.compile(
 _IS_SUMMARY = re.compile(r"\| INFO \| train \||\depoch results:")
 _HAS_SPLIT = re.compile(
     r"(?:^|[_/. \-])(?:val|valid|validation|test|eval|evaluation|dev|train|training)", re.IGNORECASE
+)
+# Words about a metric: `Model is improving ppl: inf --> 5.4`, `val_acc improved from None to 0.6`.
+_CHANGE = re.compile(r"(?:^|[ _])(?:improve[ds]|improving|decreased|increased)(?:[ _]|$)", re.IGNORECASE)
+_AMOUNT = re.compile(
+    r"(?:number|num|amount|count)[ _]of[ _](?:\w+[ _])*"
+    r"(?:examples|samples|images|batches|param(?:eter)?s|classes|workers|tokens|files|sentences|documents|gpus|devices)",
+    re.IGNORECASE,
+)
+# Discriminator: real loss: 0.7 fake loss: 0.6
+_SUBJECT = re.compile(
+    r"(?:^|\s)(?P<subject>generator|discriminator|critic|actor|encoder|decoder|teacher|student):\s+$", re.IGNORECASE
+)
+_HAS_SUBJECT = re.compile(
+    r"(?:^|[_/ ])(?:gan|gen|disc?|generator|discriminator|critic|actor|encoder|decoder|teacher|student)(?![a-z])", re.I
 )
 _UNITS = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 _SHORT_NAMES = {"trl": "train_loss", "tel": "val_loss", "s": "step"}
@@ -136,6 +152,8 @@ class _Names:
         self._is_titled = False  # whether the part is a word of its own
         self._is_progress = False
         self._fraction: list[tuple[str, float]] = []  # the number before, or the two of a fraction, and its name
+        self._is_field = False  # whether the number before was the first of a field without a name
+        self._subject = ""  # the network that the numbers are about
         self._is_best = bool(_BEST_SO_FAR.search(plain))
         self._is_summary = bool(_IS_SUMMARY.search(uncolored))
         self._is_bar = bool(_BAR.match(plain))
@@ -173,12 +191,26 @@ class _Names:
         if before.strip() == "/" and _ACCURACY.search(self._previous) and 0 <= self._fraction[0][1] <= token.value:
             self._divide(token.value)
         name = self._counted(before, token, first=first) or self._named(before, token, first=first)
+        name = name or self._by_unit(place, before, token)
         self._fraction = [*self._fraction, ("", token.value)] if before.strip() == "/" else [(name, token.value)]
         self._previous = name
         if name:
             self._keep(place, name, _factor(token.after))
         if name == "iter" and self._has_bar:
             self._keep(place, BAR, 1.0)
+
+    def _by_unit(self, place: int, before: str, token: Token) -> str:
+        """The column of a number that only the unit after it names: `(2.006 bpd)`, `; 11270/8704 tok/s; 4 sec`."""
+        after = _COLORS.sub("", token.after)
+        if before.strip() == "(" and self._previous and (unit := loss_unit(after)):
+            split = _LEADING_SPLIT.match(self._previous)
+            return f"{split['split']}/{unit}" if split else unit
+        name = unit_name(after) if self._found and not self._has_bar else ""
+        if before.strip() == "/" and name.count("/") and self._is_field:
+            self._keep(place - 1, f"src_{name}", 1.0)  # a translation: rates of both languages
+            return f"tgt_{name}"
+        self._is_field = before.rstrip().endswith((";", ",", "|"))
+        return name if self._is_field else ""
 
     def _keep(self, place: int, name: str, factor: float) -> None:
         if found := _PART.match(name):
@@ -308,6 +340,8 @@ class _Names:
                     return ""
                 self._is_progress = True
                 return PROGRESS  # Test: [20/98]
+        if _CHANGE.search(raw) or _AMOUNT.fullmatch(raw):
+            return ""
         words = raw.split(" ")
         while len(words) > 1 and words[0].lower().strip(":") in _LEVELS:
             words = words[1:]
@@ -322,12 +356,20 @@ class _Names:
         name = "_".join(words)
         if words[-1].lower() in _NOT_METRICS or _SOURCE.search(name) or name.count("(") != name.count(")"):
             return ""
-        name = _SHORT_NAMES.get(name, name)
+        name = self._of_subject(_SHORT_NAMES.get(name, name), before[: found.start("name")])
         if self._is_best and "best" not in name.lower():
             name = f"best_{name}"
         if self._split and not is_counter(name) and not _HAS_SPLIT.search(name):
             return f"{self._split}/{name}"
         return name
+
+    def _of_subject(self, name: str, before: str) -> str:
+        """The name after that of the network that it is about, if that was named before it."""
+        if subject := _SUBJECT.search(before):
+            self._subject = subject["subject"]
+        if _HAS_SUBJECT.search(name):
+            self._subject = ""
+        return f"{self._subject}/{name}" if self._subject and not is_counter(name) else name
 
 
 def _counter_name(word: str) -> str:

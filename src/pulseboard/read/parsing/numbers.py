@@ -17,6 +17,29 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _DECIMAL_COMMA = re.compile(r"([+-]?[0-9]+),([0-9]+(?:[eE][+-]?[0-9]+)?)")
 
 
+# Units that say what a number is. Others, such as `ms` and `MB`, follow numbers of all kinds.
+_LOSS_UNIT = re.compile(
+    r" ?(?P<unit>bpd|bpb|bpc|nats|bits(?:/(?:dim|byte|char))?|ppl|perplexity|dB)\s*\)", re.IGNORECASE
+)
+_RATE_UNIT = re.compile(
+    r" ?(?P<unit>(?:tok|tokens|samples|examples|sentences|words|imgs?|images)/s(?:ec)?)\s*(?:[;,|]|$)", re.IGNORECASE
+)
+_SECS = re.compile(r" ?(?:s|secs?|seconds)\s*(?:[;,|]|$)")
+
+
+def loss_unit(after: str) -> str:
+    """The unit that follows a number in brackets, `(2.006 bpd)`, if it is one of a loss."""
+    found = _LOSS_UNIT.match(after)
+    return found["unit"] if found else ""
+
+
+def unit_name(after: str) -> str:
+    """A name for a number without one, `; 8704 tok/s; 4 sec`, by the unit after it; empty if that does not name it."""
+    if found := _RATE_UNIT.match(after):
+        return found["unit"]
+    return "time" if _SECS.match(after) else ""
+
+
 def number(text: str, *, decimal_comma: bool = False) -> float | None:
     """The number in a text; None if it is not a number."""
     text = text.strip()

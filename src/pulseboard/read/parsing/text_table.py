@@ -49,6 +49,7 @@ BEST = re.compile(r"best(?![a-z])", re.IGNORECASE)
 """Matches the names of the best values so far."""
 _RESULT = re.compile(r"(?<![a-z])(?:best|final)(?![a-z])", re.IGNORECASE)
 _EVALUATION = re.compile(r"(?:best|val|valid|validation|test|eval)(?![a-z])", re.IGNORECASE)
+_RATE = re.compile(r"(?:^|[_/ ])(?:lr|learning_?rate)$", re.IGNORECASE)
 _SETTING = re.compile(r"[A-Z][A-Z\d]*(?:_[A-Z\d]+)+")  # FOCAL_LOSS_ALPHA
 
 
@@ -255,7 +256,7 @@ def _falls_often(column: Column) -> bool:
 
 
 def is_constant(name: str, column: Column) -> bool:
-    """Whether a column repeats one whole number: the line of a program, the size of a batch."""
+    """Whether a column repeats one whole number: the line of a program, the size of a batch. A rate may be 1."""
     values = column.values
     return (
         len(values) >= _MIN_CONSTANT
@@ -263,6 +264,7 @@ def is_constant(name: str, column: Column) -> bool:
         and bool((values == values[0]).all())
         and not METRIC_NAME.search(name)
         and not is_counter(name)
+        and not _RATE.search(name)
         and name not in (TIME, UTC)
     )
 

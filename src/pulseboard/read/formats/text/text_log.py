@@ -9,6 +9,7 @@ iter 120: loss 3.2011, time 130.2ms, mfu 38.1%                           nanoGPT
 Epoch 3/10, then 782/782 - 5s - loss: 1.2 - val_loss: 1.4                 Keras
 Epoch: [3][40/1251]  Time 0.5 (0.6)  Loss 6.9 (7.0)                       PyTorch's ImageNet example
 **** EPOCH 019 ****, then mean loss: 0.07                                 a header, metrics on the lines below
+Testing..., then epoch: 0, loss is: 0.49                                  an evaluation that is announced
 Test Error: , then Accuracy: 64.4%, Avg loss: 1.07                        PyTorch's quickstart
 {'loss': 2.5, 'learning_rate': 5e-05, 'epoch': 0.3}                       Hugging Face Trainer
 """
@@ -24,11 +25,11 @@ from pulseboard.read.appending.growing_runs import Found, GrowingRuns
 from pulseboard.read.appending.text_rules import TextRules
 from pulseboard.read.axis.build import Column
 from pulseboard.read.format import Candidate, RunData, reader
-from pulseboard.read.parsing.copypaste import NamedRows
 from pulseboard.read.parsing.growing import following
 from pulseboard.read.parsing.key_values import key_values
 from pulseboard.read.parsing.line_file import LineFile, threads_for
 from pulseboard.read.parsing.line_table import LineTable
+from pulseboard.read.parsing.lines_before import EvaluationLines, NamedRows
 from pulseboard.read.parsing.table_runs import searched
 from pulseboard.read.parsing.text import MAX_LINE_CHARS, encoding_of
 from pulseboard.read.parsing.text_table import looks_like_training, metrics_and_counts
@@ -56,19 +57,19 @@ class TextLog:
         self.path = path
         self._file = LineFile(path)
         self._table = LineTable(key_values, threads=threads_for(path), size_bytes=os.path.getsize(path), headings=True)
-        self._named = NamedRows(self._table)
+        self._lines = EvaluationLines(NamedRows(self._table))
         self._runs = GrowingRuns(path, search=_searched, how=_HOW)
         self.read_on()
 
     def read_on(self) -> bool:
         """Read the lines that were added since. False if the file must be read from the start, in another object."""
-        return self._file.feed(self._named)
+        return self._file.feed(self._lines)
 
     def runs(self) -> Iterator[RunData]:
         """The runs in it."""
         notes, unfinished = [], b""
         if self._file.has_unfinished_line:
-            unfinished = self._file.rest.rstrip(_NUMBER_BYTES)
+            unfinished = self._lines.marked(self._file.rest.rstrip(_NUMBER_BYTES))
             what = "The last line has no line break: a number at its end was left out."
             notes.append(Note("info", what, self.path))
         if skipped := self._file.skipped_lines:
