@@ -118,7 +118,7 @@ class LocalCharts(Charts):
 
     def _summary(self, run: Run, now: float) -> RunSummary:
         tags = self._tag_sets.of(run)
-        state = self._states.of(run, now)
+        state, has_artifacts = self._states.of_recorded(run, now)
         return RunSummary(
             name=run.name,
             aliases=run.aliases,
@@ -136,6 +136,7 @@ class LocalCharts(Charts):
             has_modules=self._has_modules(run),
             axis=run.axis,
             fork=self._fork_of(run),
+            has_artifacts=has_artifacts,
         )
 
     def _fork_of(self, run: Run) -> KnownFork | None:

@@ -86,6 +86,7 @@ class RunSummary:
     has_modules: bool  # it recorded the modules of a model
     axis: AxisInfo  # what its steps count
     fork: KnownFork | None  # the run that it was forked from
+    has_artifacts: bool = False  # it kept files
 
 
 @dataclass(frozen=True, slots=True)

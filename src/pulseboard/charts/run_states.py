@@ -36,14 +36,12 @@ class RunStates:
 
     def of(self, run: Run, now: float) -> RunState | None:
         """The state at a wall time; None if nothing is known except that nothing was written for a while."""
+        return self.of_recorded(run, now)[0]
+
+    def of_recorded(self, run: Run, now: float) -> tuple[RunState | None, bool]:
+        """The state, and whether run.json lists artifacts."""
         file = self._file(run)
-        status = file.status if file is not None else None
-        if status in _ENDED:
-            return _ENDED[status]
-        heartbeat = file.last_active if file is not None else 0.0
-        if now - max(run.last_written, heartbeat) < _LIVE_SECS:
-            return "running"
-        return "stalled" if status == "running" else None
+        return _state(run, file, now), file is not None and bool(file.fields.get("artifacts"))
 
     def fork(self, run: Run) -> Fork | None:
         """What the run was forked from, if run.json says so."""
@@ -66,3 +64,13 @@ class RunStates:
             with self._lock:
                 self._files[run.name] = file
         return file
+
+
+def _state(run: Run, file: RunFile | None, now: float) -> RunState | None:
+    status = file.status if file is not None else None
+    if status in _ENDED:
+        return _ENDED[status]
+    heartbeat = file.last_active if file is not None else 0.0
+    if now - max(run.last_written, heartbeat) < _LIVE_SECS:
+        return "running"
+    return "stalled" if status == "running" else None

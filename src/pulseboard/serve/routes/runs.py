@@ -38,6 +38,7 @@ _RUN_SUMMARY = schema.named_record(
             )
         ),
         "has_modules": schema.boolean("api/modules has the modules of its model"),
+        "has_artifacts": schema.boolean("api/artifacts lists files that it kept"),
         "axis": AXIS,
         "fork": schema.nullable(
             schema.record(
@@ -49,6 +50,7 @@ _RUN_SUMMARY = schema.named_record(
         "status": schema.nullable(STATUS),
         "marks": schema.nullable(MARKS),
     },
+    optional=("has_artifacts",),
 )
 _TAG_SUMMARY = schema.named_record(
     "TagSummary",
@@ -97,6 +99,7 @@ def _run_summary(run: RunSummary, status: str | None, marks: dict[str, Any] | No
         "live": run.live,
         "state": run.state,
         "has_modules": run.has_modules,
+        "has_artifacts": run.has_artifacts,
         "axis": run.axis.as_dict(),
         "fork": None if run.fork is None else {"parent": run.fork.parent, "step": run.fork.step},
         "status": status,
