@@ -1,8 +1,11 @@
 import json
 
+from cli.scripts.test_json import check as compared
+from cli.scripts.test_json import documented
 from log_directories import append, write_run
 
 from pulseboard.cli import main
+from pulseboard.database.stored.entries import StoredEntries
 
 
 def test_push_check_list_and_export_from_the_command_line(tmp_path, url, connection, capsys):
@@ -29,3 +32,16 @@ def test_push_needs_a_directory_and_a_database(tmp_path, capsys):
     for arguments in ([str(tmp_path)], ["clickhouse://db/team"], ["clickhouse://db/team", str(tmp_path)]):
         assert main(["push", *arguments]) == 2
         assert "and then the database" in capsys.readouterr().err
+
+
+def test_json_of_the_commands_is_as_the_page_says(tmp_path, url, connection, capsys):
+    write_run(tmp_path / "logs" / "run", *((step, float(step)) for step in range(70)))
+    StoredEntries(connection, "marks").change(lambda marks: marks.update(run={"pinned": True}), by="Anna")
+    for command in ("push", "db check", "db prune", "db audit"):
+        more = {"push": [str(tmp_path / "logs"), url, "--once"], "db prune": [url, "--keep", "0h", "--dry-run"]}
+        if command == "db check":
+            connection.run("INSERT INTO {db}.points SELECT * FROM {db}.points LIMIT 1")
+        assert main([*command.split(), *more.get(command, [url]), "--json"]) == (command == "db check")
+        fields, seen = documented()[command], set()
+        compared(json.loads(capsys.readouterr().out), fields, "", seen)
+        assert seen == fields.keys()

@@ -21,6 +21,7 @@ def test_the_manifests_call_commands_with_arguments_that_they_accept():
     from argparse import ArgumentParser
 
     from pulseboard.cli.commands.data import push
+    from pulseboard.cli.commands.diagnosis import diagnose
     from pulseboard.cli.commands.view import serve
     from pulseboard.database.url import parse_url
 
@@ -40,5 +41,10 @@ def test_the_manifests_call_commands_with_arguments_that_they_accept():
     for arguments in (pods[0], units[0]):
         assert arguments[0] == "push"
         assert parse_url(parser.parse_args(arguments[1:]).paths[-1]).name == "team"
+    worker = (DEPLOY / "pulseboard-diagnose.service").read_text(encoding="utf-8")
+    diagnosing = ArgumentParser()
+    diagnose.configure(diagnosing)
+    (start,) = (line for line in worker.splitlines() if line.startswith("ExecStart="))
+    assert diagnosing.parse_args(start.split()[2:]).watch
     for arguments in (pods[1], units[1]):
         assert parse_url(serve.paths_of(serve.arguments(arguments))[0]).name == "team"
