@@ -9,7 +9,10 @@ from log_directories import append, write_run
 
 from pulseboard.charts.local import LocalCharts
 from pulseboard.charts.query import GroupQuery, Query, Smoothing
+from pulseboard.database import schema
+from pulseboard.database.connection import Connection
 from pulseboard.database.stored.charts import StoredCharts
+from pulseboard.database.url import parse_url
 from pulseboard.diagnose.cases import trainings
 from pulseboard.diagnose.diagnosis import report_on_training
 from pulseboard.read.runs import read
@@ -79,6 +82,23 @@ def test_real_logs_have_the_same_series_charts_and_findings(url, connection):
     for name in reports[0]:
         here, there = (report[name] for report in reports)
         assert [finding["slug"] for finding in here["findings"]] == [finding["slug"] for finding in there["findings"]]
+
+
+@pytest.mark.long
+def test_every_directory_of_the_corpus_has_the_same_series_and_charts(clickhouse):
+    compared = points = 0
+    for i, directory in enumerate(sorted(need_corpus().iterdir())):
+        local = read(directory) if directory.is_dir() else {}
+        if not local or sum(run.points for run in local.values()) > 400_000:
+            continue
+        url = clickhouse.url(f"corpus_{i}")
+        connection = Connection(parse_url(url))
+        schema.migrate(connection)
+        push(directory, connection)
+        points += same_series(local, stored(url))
+        compared += same_windows(local, stored(url), max_tags=4, max_runs=6)
+    assert points > 100_000
+    assert compared > 1000
 
 
 @pytest.fixture(scope="module")
