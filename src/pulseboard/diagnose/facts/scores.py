@@ -25,7 +25,7 @@ _ACCURACY = frozenset({"acc", "accuracy", "top1"})
 KNOWN_CHOICES = {"hellaswag": 4}
 AREAS = frozenset({"auc", "auroc", "rocauc"})
 # Scores that are 0 for a model that finds nothing.
-FROM_ZERO = frozenset({"map", "map50", "map75", "ap", "ap50", "ap75", "iou", "miou", "dice"})
+FROM_ZERO = frozenset({"map", "map50", "map75", "ap", "ap50", "ap75", "iou", "miou", "dice", "exactmatch"})
 # Errors that are all there is, 1 or 100 %, for a model that recognizes nothing.
 RECOGNITION = frozenset({"cer", "wer"})
 # An accuracy that is higher than this may be good already, and then need not rise.
@@ -114,14 +114,24 @@ def _by_accuracy(values: Floats, loss: float) -> int | None:
 
 def is_accuracy(tag: str) -> bool:
     """Whether a score is the share of right answers. Among the first five is another matter."""
+    if words_of(tag).is_bare_split:
+        return True
     quantity = quantity_of(tag)
     plain = quantity.qualifiers if quantity is not None and quantity.kind == "score" else frozenset()
     return bool(plain & _ACCURACY) and "top5" not in plain
 
 
+def is_from_zero(tag: str) -> bool:
+    """Whether a score is 0 for a model that finds nothing."""
+    quantity = quantity_of(tag)
+    return bool((words_of(tag).rest | (quantity.qualifiers if quantity is not None else frozenset())) & FROM_ZERO)
+
+
 def is_plain_accuracy(tag: str) -> bool:
     """Whether a score is the accuracy of the model, not that of one of its parts."""
     quantity = quantity_of(tag)
+    if words_of(tag).is_bare_split:
+        return True
     return quantity is not None and is_accuracy(tag) and quantity.qualifiers <= _ACCURACY
 
 

@@ -12,10 +12,12 @@ from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.facts.scores import scale_of, validation_scores
 from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.quote import Quote, quote
+from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.stats.course import Course, course
 from pulseboard.diagnose.track import Points, Track
 
 _EVALUATIONS = 12
+_HALVES = frozenset("precision prec recall sensitivity specificity".split())
 _SURE = 8.0  # standard errors
 # Of the best score, and of what it had gained.
 _LOST, _LOST_OF_GAIN = 0.2, 0.3
@@ -50,7 +52,12 @@ def turned_score(case: Case) -> Fact[TurnedScore]:
     """The first score that turned; without a validation loss, errors count too."""
     if may_rise(case):  # what one network scores, the other tries to bring down
         return Fact(None, why="the curves of networks that compete go up and down")
-    for score in validation_scores(case):
+    scores = validation_scores(case)
+    # Precision and recall pay for each other, and one of several scores may be a matter of thresholds.
+    whole = [score for score in scores if not words_of(score.tag).rest & _HALVES] or scores
+    if any(score.holds and score.course.gain > 4 * score.course.error for score in whole):
+        return Fact(None, why="a score holds its best")
+    for score in whole:
         track = case.tracks[score.tag]
         points = _points(track, -1)
         if _came_down(score.course) or _only_falls(track):

@@ -73,7 +73,7 @@ def _losses(case: Case, names: frozenset[str], least: int) -> list[_Loss]:
 def _has_won(case: Case, loss: _Loss) -> bool:
     """At its floor since long: it has fallen to next to nothing, or does not move any more."""
     fall = loss.first - loss.late
-    low = float(np.quantile(loss.last_third, 0.9)) < case.limit(SLUG, "nothing") * loss.first
+    low = float(np.quantile(loss.last_third, 0.75)) < case.limit(SLUG, "nothing") * loss.first
     still = fall > 0 and float(np.ptp(loss.last_third)) < case.limit(SLUG, "still") * fall
     return low or still
 

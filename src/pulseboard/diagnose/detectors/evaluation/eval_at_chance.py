@@ -12,12 +12,12 @@ from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.facts.scores import (
     AREAS,
-    FROM_ZERO,
     KNOWN_CHOICES,
     RECOGNITION,
     accuracies,
     at_chance,
     choices,
+    is_from_zero,
     never_improved,
     scale_of,
 )
@@ -31,6 +31,7 @@ _WRONG = 0.35
 # The first points of training accuracy, and how far a model that learned is above them; two accuracies that are alike.
 _FIRST_POINTS, _WELL_ABOVE, _CLOSE = 5, 0.25, 0.1
 _RISEN = 0.05  # of all answers
+_DISTANCES = frozenset("mae mse rmse mape rmsle".split())
 # An error rate from here on is in per cent, and one that high means that next to nothing is right.
 _IN_PER_CENT, _ALL_WRONG = 5.0, 0.98
 
@@ -78,7 +79,7 @@ def eval_at_chance(case: Case) -> Iterator[Finding]:
             )
             return
         # A number of choices that was guessed rules nothing out.
-        if benchmark or choices(case).confidence > _SURE or may_rise(case):
+        if benchmark or choices(case).confidence > _SURE or may_rise(case) or _is_regression(case):
             continue
         if (low := never_improved(track, evaluations=least)) is not None and not _rose_before(case, track, low):
             yield _finding(
@@ -89,6 +90,12 @@ def eval_at_chance(case: Case) -> Iterator[Finding]:
                 low,
             )
             return
+
+
+def _is_regression(case: Case) -> bool:
+    """Whether distances are logged: the share of numbers that are exactly right says nothing then."""
+    tags = [tag for role in ("train.error", "val.error") for tag in case.reading.tags.get(role, ())]
+    return any(words_of(tag).rest & _DISTANCES for tag in tags)
 
 
 def _has_risen(track: Track) -> bool:
@@ -112,7 +119,7 @@ def _at_nothing(case: Case) -> Finding | None:
     scores = [
         track
         for track in case.every("val.accuracy")
-        if words_of(track.tag).rest & FROM_ZERO and track.finite_count >= least and track.low >= 0
+        if is_from_zero(track.tag) and track.finite_count >= least and track.low >= 0
     ]
     limit = case.limit(SLUG, "finds_nothing")
     if not scores or not case.finished or any(_best_of_second_half(track) > limit for track in scores):

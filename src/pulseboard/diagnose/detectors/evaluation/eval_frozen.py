@@ -8,13 +8,17 @@ from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.learning import learning, weights_move
+from pulseboard.diagnose.facts.objective import loss_course
+from pulseboard.diagnose.facts.scores import scale_of
 from pulseboard.diagnose.phrases import count, digits_of, number
 from pulseboard.diagnose.track import Track
 
 SLUG = "eval-frozen"
+# The training loss fell by this share; a score that is this bad or this good may stay as it is.
+_FELL, _WRONG, _PERFECT = 0.3, 0.02, 0.97
 
 
-@detector(id=SLUG, reads="val.loss")
+@detector(id=SLUG, reads="val.loss|val.accuracy")
 def eval_frozen(case: Case) -> Iterator[Finding]:
     """Several evaluations in a row are exactly equal while the training loss changes."""
     # Weights that do not change give the same result each time; other findings report that.
@@ -47,6 +51,28 @@ def eval_frozen(case: Case) -> Iterator[Finding]:
             evidence=[Evidence(track.tag, "equal evaluations in a row", same.length, least, same.first_step)],
         )
         return
+    frozen = _frozen_score(case)
+    if frozen is not None:
+        yield frozen
+
+
+def _frozen_score(case: Case) -> Finding | None:
+    """A score that is the same at every one of many evaluations while the training loss falls, and is not perfect."""
+    course = loss_course(case).value
+    if course is None or course.gain < _FELL * abs(course.start) or any(t.high > t.low for t in case.every("val.loss")):
+        return None
+    for track in case.every("val.accuracy"):
+        level = track.high * scale_of(track)
+        if track.finite_count >= case.limit(SLUG, "scores") and track.high == track.low and _WRONG < level < _PERFECT:
+            return case.finding(
+                SLUG,
+                "warning",
+                track,
+                f"{track.tag} is exactly {number(track.high)} at all of {count(track.finite_count, 'evaluation')}, "
+                "while the training loss falls.",
+                evidence=[Evidence(track.tag, "equal evaluations", track.finite_count, case.limit(SLUG, "scores"))],
+            )
+    return None
 
 
 def _says_enough(case: Case, digits: int, evaluations: float) -> bool:

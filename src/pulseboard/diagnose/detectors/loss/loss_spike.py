@@ -18,6 +18,7 @@ from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.facts.setback import Setback, setback
 from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.phrases import count, number, percent, times
+from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.stats.course import Course, centered_median, course
 from pulseboard.diagnose.track import Floats, Points, Track
 
@@ -25,6 +26,8 @@ SLUG = "loss-spike"
 _QUIET = 0.1  # noise as a share of the level
 # Times the first loss: each of the points after it, and most of them.
 _TWICE, _FAR = 2.0, 4.0
+# Means of epochs that say that all is well, and the largest rise of one, of all that was gained.
+_EPOCHS, _CALM = 6, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def loss_spike(case: Case) -> Iterator[Finding]:
     share = lost / len(values)
     # Points worse than at the very start: all of it was undone, if only for a moment.
     undone = sum(float(values[s.peak]) > found.start + case.limit(SLUG, "noise") * found.noise for s in high)
-    severe = not may_rise(case) and (
+    severe = not (may_rise(case) or _epochs_are_calm(case, curve)) and (
         undone >= case.limit(SLUG, "many")
         or _points_undone(case, values, found) >= case.limit(SLUG, "points")
         or _keeps_spiking(case, spikes, values, found)
@@ -103,6 +106,17 @@ def loss_spike(case: Case) -> Iterator[Finding]:
             ),
         ],
     )
+
+
+def _epochs_are_calm(case: Case, curve: Objective) -> bool:
+    """Whether the mean of each epoch is logged, too, and falls without a setback: what jumps are single batches."""
+    for track in case.every("train.loss"):
+        values = track.points(most=256).values
+        if track.tag == curve.tag or "epoch" not in words_of(track.tag).every or len(values) < _EPOCHS:
+            continue
+        rise = float((values - np.minimum.accumulate(values)).max())
+        return rise < _CALM * float(values[0] - values.min())
+    return False
 
 
 def _points_undone(case: Case, values: Floats, found: Course) -> int:
@@ -248,7 +262,7 @@ def _far_in_logarithms(case: Case, values: Floats, base: Floats) -> np.ndarray:
     if values.min() <= 0 or base.min() <= 0:
         return np.ones(len(values), bool)
     away = np.log(values) - np.log(base)
-    return away > case.limit(SLUG, "noise") * 1.4826 * float(np.median(np.abs(away)))
+    return away > case.limit(SLUG, "noise_of_ratios") * 1.4826 * float(np.median(np.abs(away)))
 
 
 def _with_episodes(case: Case, track: Track, points: Points, spikes: list[_Spike]) -> list[_Spike]:

@@ -30,6 +30,7 @@ def loss_zero(case: Case) -> Iterator[Finding]:
         or zeros.value != 0.0
         or zeros.length < min(least, max(3, len(loss)))
         or (gradient is not None and gradient.not_finite)
+        or (zeros.first_step == loss.first_step and zeros.length < len(loss))  # training began later
         or _rounded_away(loss)
         or _has_a_margin(loss)
     ):

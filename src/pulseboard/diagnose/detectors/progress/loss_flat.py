@@ -18,13 +18,14 @@ from pulseboard.diagnose.phrases import count, number, percent
 from pulseboard.diagnose.quote import quote
 from pulseboard.diagnose.stats.course import Course
 from pulseboard.diagnose.stats.trend import trend
-from pulseboard.diagnose.track import Points
+from pulseboard.diagnose.track import Floats, Ints, Points
 
 SLUG = "loss-flat"
 _ROSE = 0.1  # of all answers
 _GOOD = 0.5  # of all answers, at the first evaluation
 _MUCH = 0.3  # of the first loss
 _POOR = 0.2  # of all answers, at the last evaluations
+_STRAIGHT, _FEWEST_RATES = 0.5, 4  # the slowest part of a line relative to the fastest
 _AS_FAST = 0.6  # of the fastest part of a fall, where a loss goes down a straight line
 
 
@@ -46,6 +47,7 @@ def loss_flat(case: Case) -> Iterator[Finding]:
         return
     if learning(case).value is not False:
         slow = learning(case).value is None and _crawls(case, curve.points, found)
+        slow = slow or _all_crawl(case, found)
         if not may_rise(case) and (slow or _has_hardly_begun(case, curve.points, found)):
             yield _crawling(case, curve, found)
         return
@@ -151,6 +153,48 @@ def _crawls(case: Case, points: Points, found: Course) -> bool:
     return line is not None and line.p_falling < 1e-6 and found.noise < 0.1 * fall and middle - found.end > 0.35 * fall
 
 
+def _all_crawl(case: Case, found: Course) -> bool:
+    """Whether every validation loss goes down a straight line by next to nothing, and training by no more.
+
+    Straight as the learning rate goes: half of it makes half of the way.
+    """
+    curves = validation_curves(case, points=int(case.limit(SLUG, "evaluations_of_line")))
+    kinds, limit = regime(case).value or frozenset(), case.limit(SLUG, "line")
+    if not curves or not case.finished or found.points < case.limit(SLUG, "slow_points") or "fine-tuning" in kinds:
+        return False
+    if found.gain > limit * abs(found.start) and found.start - found.end > limit * abs(found.start):
+        return False
+    if _good_from_the_start(case) or _some_score_rose(case):
+        return False
+    return all(_is_straight(case, curve, limit) for curve in curves)
+
+
+def _is_straight(case: Case, curve: Objective, limit: float) -> bool:
+    steps, values = curve.points
+    first, levels = float(values[0]), [float(np.median(part)) for part in np.array_split(values, 4)]
+    way = _learning_rates(case, steps)
+    falls = -np.diff(levels) / np.diff([float(np.median(part)) for part in np.array_split(way, 4)])
+    return 0 < first - levels[-1] < limit * abs(first) and bool(falls.min() > _STRAIGHT * falls.max() > 0)
+
+
+def _learning_rates(case: Case, steps: Ints) -> Floats:
+    """The sum of all learning rates up to each step, or the step itself if they are not logged."""
+    rate = case.one("lr")
+    if rate is None or rate.finite_count < _FEWEST_RATES or float(rate.low) < 0 or float(rate.high) <= 0:
+        return steps.astype(np.float64)
+    at, rates = rate.points(most=1024)
+    sums = np.concatenate([[0.0], np.cumsum(0.5 * (rates[1:] + rates[:-1]) * np.diff(at))])
+    way = np.interp(steps, at, sums)
+    return way if float(np.ptp(way)) > 0 else steps.astype(np.float64)
+
+
+def _some_score_rose(case: Case) -> bool:
+    tracks = [*case.every("val.accuracy"), *case.every("train.accuracy")]
+    return any(
+        float(np.ptp(track.points(most=256).values)) * scale_of(track) > _ROSE for track in tracks if len(track) >= 4
+    )
+
+
 def _has_hardly_begun(case: Case, points: Points, found: Course) -> bool:
     """A small fall that gets faster and faster: by the end of the run, training has not really begun."""
     fall, n = found.start - found.end, found.points
@@ -161,11 +205,7 @@ def _has_hardly_begun(case: Case, points: Points, found: Course) -> bool:
         return False
     levels = [float(np.median(part)) for part in np.array_split(points.values, 4)]
     falls = -np.diff(levels)
-    scores = [
-        track for track in (*case.every("val.accuracy"), *case.every("train.accuracy")) if track.finite_count >= 4
-    ]
-    rose = any(float(np.ptp(track.points(most=256).values)) * scale_of(track) > _ROSE for track in scores)
-    if rose:
+    if _some_score_rose(case):
         return False
     faster = bool((np.diff(falls) > 0).all()) and bool(falls[-1] > 1.5 * falls[0] > 0)
     return faster or (bool(falls.min() > _AS_FAST * falls.max()) and _is_mostly_wrong(case))

@@ -10,6 +10,7 @@ from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.returns import earns_well
+from pulseboard.diagnose.facts.scores import scale_of
 from pulseboard.diagnose.phrases import number, percent
 
 SLUG = "policy-update-too-large"
@@ -22,20 +23,22 @@ def policy_update_too_large(case: Case) -> Iterator[Finding]:
     steps, values = track.points(most=512)
     usual, share = float(np.median(values)), float((values >= case.limit(SLUG, "replaced")).mean())
     several = share >= case.limit(SLUG, "share") and (values >= case.limit(SLUG, "replaced")).sum() >= 2
-    if usual < case.limit(SLUG, "usual") and not several:
-        return
     clipped = case.one("rl.clipped")
-    if not several and clipped is not None and clipped.finite_count:
-        level = float(np.median(clipped.points(most=512).values))
-        if level < case.limit(SLUG, "clipped"):
-            return
+    level = None
+    if clipped is not None and clipped.finite_count:
+        level = float(np.median(clipped.points(most=512).values)) * scale_of(clipped)
+    # Where most actions are clipped, half as large an update says the same.
+    limit = case.limit(SLUG, "usual") * (0.5 if level is not None and level >= case.limit(SLUG, "mostly") else 1.0)
+    if usual < limit and not several:
+        return
+    if not several and level is not None and level < case.limit(SLUG, "clipped"):
+        return
     what = (
         f"{percent(share)} of the updates moved it by {number(case.limit(SLUG, 'replaced'))} or more, up to "
         f"{number(track.high)}"
         if several
         else f"it is {number(usual)} at the usual update"
     )
-    limit = case.limit(SLUG, "usual")
     yield case.finding(
         SLUG,
         # A policy that works in spite of it is worth a note.

@@ -17,6 +17,7 @@ from pulseboard.diagnose.track import Floats, Track
 
 SLUG = "value-diverged"
 _NEARLY_ALL = 0.8
+_SURE = 3.0  # standard errors
 
 
 @detector(id=SLUG, reads=("rl.loss|rl.value", "rl.return"))
@@ -54,6 +55,8 @@ def _grown(case: Case, track: Track) -> Finding | None:
         return None
     best, at, end = _levels(values)
     allowed = _growth_of_returns(case, int(steps[at])) ** 2
+    if not _usually_grew(values, case.limit(SLUG, "beyond")):
+        return None
     if best <= 0 or end < case.limit(SLUG, "growth") * best or end < case.limit(SLUG, "beyond") * allowed * best:
         return None
     return case.finding(
@@ -68,6 +71,16 @@ def _grown(case: Case, track: Track) -> Finding | None:
             Evidence(track.tag, "growth that returns would explain", allowed),
         ],
     )
+
+
+def _usually_grew(values: Floats, least: float) -> bool:
+    """Whether the usual size has grown, beyond the noise of its logarithm: with sparse rewards it is often nothing."""
+    third = max(2, len(values) // 3)
+    logs = np.log(np.maximum(values, 1e-12 * float(values.max())))
+    first, last = logs[:third], logs[-third:]
+    grew = float(np.median(last) - np.median(first))
+    error = np.sqrt(0.5 * (first.var() + last.var())) * np.sqrt(2 / third)
+    return grew > max(np.log(least), _SURE * float(error))
 
 
 def _levels(values: Floats) -> tuple[float, int, float]:
