@@ -70,8 +70,7 @@ def settings_of(run: Run, tags: TagSet) -> dict[str, Any]:
 def hparams_of(run: Run, tags: TagSet) -> dict[str, float | str | bool | None]:
     """The run's hyperparameters; empty if it has none."""
     # The kinds of its tags first: with a thousand runs of hundreds of tags, looking at each one takes a second.
-    hparams = run.hparams() if kinds.HPARAMS in tags.kinds else None
-    return {} if hparams is None else dict(hparams.values)
+    return dict(run.hparam_values()) if kinds.HPARAMS in tags.kinds else {}
 
 
 def config_of(run: Run) -> dict[str, Any]:

@@ -156,6 +156,11 @@ class Run(Table, ABC):
     def hparams(self) -> logged.HParams | None:
         """The run's hyperparameters; None if it logged none."""
 
+    def hparam_values(self) -> Mapping[str, float | str | bool | None]:
+        """The values of its hyperparameters; empty if it logged none."""
+        hparams = self.hparams()
+        return {} if hparams is None else hparams.values
+
     def config(self) -> dict[str, Any]:
         """The configuration that was logged with the run; empty if there is none."""
         hparams = self.hparams()
