@@ -130,10 +130,11 @@ def _measure(args: argparse.Namespace, server: Any, logs: Path) -> None:
     (window,) = charts.window(Query(runs=["long"], tags=["loss"], buckets=1000))
     long = _cpu_secs(connection, "query_kind = 'Select'", since)
     print(f"chart of {window.points:,} steps at 1000 pixels from rollups, server CPU: {long * 1e3:.0f} ms")
-    waits = mixed_charts(url, names, TAGS, steps=args.steps)
+    waits = mixed_charts(url, names, TAGS, steps=args.steps, database=process)
     print(
         f"{USERS} users, {len(waits.secs)} mixed charts, {waits.errors} errors: "
-        f"{waits.ms(0.5):.0f} ms in the median, {waits.ms(0.95):.0f} ms at the 95th percentile; "
+        f"{waits.ms(0.5):.0f} ms in the median, {waits.ms(0.95):.0f} ms at the 95th percentile, "
+        f"{1e3 * waits.cpu_secs / len(waits.secs):.0f} ms of both servers' CPU per chart; "
         f"load of the machine {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores"
     )
 

@@ -12,6 +12,8 @@ import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import psutil
+
 USERS, REQUESTS, PAUSE_SECS = 8, 40, 0.5
 
 
@@ -21,13 +23,14 @@ class Waits:
 
     secs: list[float]
     errors: int
+    cpu_secs: float  # of both servers, for all of them
 
     def ms(self, share: float) -> float:
         """The time that this share of the requests did not exceed."""
         return 1e3 * self.secs[min(int(len(self.secs) * share), len(self.secs) - 1)]
 
 
-def mixed_charts(url: str, runs: Sequence[str], tags: Sequence[str], *, steps: int) -> Waits:
+def mixed_charts(url: str, runs: Sequence[str], tags: Sequence[str], *, steps: int, database: psutil.Process) -> Waits:
     """Start a server of the database. Each user requests a chart, looks at it for half a second, and requests the next.
 
     Half of the charts are of 10 runs, a quarter zoomed in, the rest smoothed, of the long run, or of 100 runs.
@@ -38,7 +41,7 @@ def mixed_charts(url: str, runs: Sequence[str], tags: Sequence[str], *, steps: i
         try:
             base = next(line for line in server.stdout if "is at" in line).split("is at ")[1].split()[0]
             _until_loaded(base, len(runs))
-            return _users(base, runs, tags, steps)
+            return _users(base, runs, tags, steps, [psutil.Process(server.pid), database])
         finally:
             server.kill()
 
@@ -53,7 +56,8 @@ def _until_loaded(base: str, runs: int) -> None:
     raise TimeoutError("The server did not load the runs.")
 
 
-def _users(base: str, runs: Sequence[str], tags: Sequence[str], steps: int) -> Waits:
+def _users(base: str, runs: Sequence[str], tags: Sequence[str], steps: int, servers: Sequence[psutil.Process]) -> Waits:
+    before = sum(sum(server.cpu_times()[:2]) for server in servers)
     waits: list[float] = []
     errors: list[Exception] = []
 
@@ -78,7 +82,8 @@ def _users(base: str, runs: Sequence[str], tags: Sequence[str], steps: int) -> W
         thread.start()
     for thread in threads:
         thread.join()
-    return Waits(sorted(waits), len(errors))
+    spent = sum(sum(server.cpu_times()[:2]) for server in servers) - before
+    return Waits(sorted(waits), len(errors), spent)
 
 
 def _chart(dice: random.Random, runs: Sequence[str], tags: Sequence[str], steps: int) -> tuple[str, dict[str, object]]:
