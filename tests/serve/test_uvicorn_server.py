@@ -42,7 +42,7 @@ def test_the_callbacks_that_the_protocol_overrides_still_exist():
     for name in ("on_message_begin", "on_headers_complete", "on_message_complete", "on_response_complete"):
         assert parameters(getattr(HttpToolsProtocol, name)) == ["self"]
     assert parameters(HttpToolsProtocol.send_400_response) == ["self", "msg"]
-    ours = {"_in_head", "_in_body", "_overhead_bytes", "_deadline", "_allow", "limits", "close"}
+    ours = {"_in_head", "_in_body", "_overhead_bytes", "_deadline", "_allow", "_unanswered", "limits", "close"}
     assert not ours & set(dir(HttpToolsProtocol)), "uvicorn uses names of our attributes"
 
 
@@ -60,6 +60,31 @@ def test_the_server_uses_the_bounded_protocol():
 
 async def _nothing(scope, receive, send):
     pass
+
+
+def test_nothing_is_written_to_a_connection_that_ended_while_requests_waited():
+    async def answer(scope, receive, send):
+        await asyncio.sleep(0)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"late"})
+
+    async def play(end):
+        server = uvicorn_server.create(answer, certfile=None, keyfile=None)
+        server.config.load()
+        protocol = server.config.http_protocol_class(server.config, server.server_state, {})
+        transport = Transport()
+        protocol.connection_made(transport)
+        protocol.data_received(b"GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n")
+        if end:
+            protocol.connection_lost(ConnectionResetError())
+        for _ in range(20):
+            await asyncio.sleep(0)
+        if not end:
+            protocol.connection_lost(None)
+        return transport.written
+
+    assert asyncio.run(play(end=False)).count(b"late") == 2
+    assert asyncio.run(play(end=True)) == b""
 
 
 # ---- the bounded head

@@ -83,6 +83,7 @@ class BoundedProtocol(HttpToolsProtocol):
     _in_body = False
     _overhead_bytes = 0  # of the current request: everything but its body
     _deadline: TimerHandle | None = None
+    _unanswered: tuple[Any, ...] = ()  # uvicorn's cycles: a client may send several requests before the first response
 
     def connection_made(self, transport: Any) -> None:
         """asyncio: a client has connected."""
@@ -95,6 +96,10 @@ class BoundedProtocol(HttpToolsProtocol):
         self._allow(None)
         self.limits.remove(self)
         super().connection_lost(exc)
+        # uvicorn does this for the last request only; the response to another one would be written to a closed socket.
+        for cycle in self._unanswered:
+            cycle.disconnected = True
+            cycle.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         """asyncio: more bytes from the client."""
@@ -124,6 +129,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._allow(_BODY_SECS)
         self.limits.busy(self)
         super().on_headers_complete()
+        cycles = (*self._unanswered, self.cycle)
+        self._unanswered = tuple(cycle for cycle in cycles if cycle is not None and not cycle.response_complete)
 
     def on_body(self, body: bytes) -> None:
         """httptools: a part of the body. The frames of small chunks are several times as long as the chunks."""
