@@ -77,6 +77,21 @@ CURVES = {
         evaluated(falls(end=1.5), 1.5 + 0 * np.arange(6.0)),
         {},
     ),
+    "val-beyond-untrained": (
+        evaluated(falls(end=0.8), np.array([2.4, 4.2, 4.6, 5.1, 5.2, 5.3])),
+        evaluated(falls(end=0.8), np.array([2.2, 1.5, 1.4, 1.6, 2.2, 2.9])),
+        {},
+    ),
+    "memorizes-evenly": (
+        evaluated(np.linspace(2.3, 1.1, 60) + noise(60), np.linspace(2.3, 2.8, 6)),
+        evaluated(falls(end=1.1), np.linspace(2.3, 2.8, 6)),
+        {},
+    ),
+    "val-repeats-while-learning": (
+        evaluated(falls(), np.array([2.2, 1.9, 1.9, 1.9, 1.9, 1.9])),
+        evaluated(np.concatenate([falls(10), 0.5 + noise(50)]), np.array([2.2, 1.9, 1.9, 1.9, 1.9, 1.9])),
+        {},
+    ),
     "lr-ordinary": (
         {"train/loss": falls(), "lr": np.full(60, 1e-3)},
         {"train/loss": falls(), "lr": np.full(60, 1e-6)},
@@ -130,6 +145,32 @@ def test_a_sign_is_there_in_one_curve_and_absent_from_its_neighbor(case, name):
 @pytest.mark.parametrize("name", CURVES)
 def test_a_sign_is_unknown_where_nothing_shows_it(case, name):
     assert signs_of(case({"gpu/temperature": STEADY})).get(f"sign:{name}") is None
+
+
+def test_memorized_examples_may_cost_more_than_guesses_once_training_is_solved(case):
+    solved = signs_of(case(evaluated(falls(end=0.02, size=0.002), np.array([2.2, 2.9, 4.1, 4.6, 4.9, 5.2]))))
+    assert solved["sign:val-beyond-untrained"] is False
+    absurd = signs_of(case(evaluated(falls(end=0.02, size=0.002), np.array([4.2, 9.1, 14.7, 16.3, 18.2, 17.9]))))
+    assert absurd["sign:val-beyond-untrained"] is True
+
+
+def test_a_first_evaluation_after_most_was_learned_does_not_say_whether_validation_learned(case):
+    steps, values = np.arange(30, 60, 5), np.linspace(1.9, 3.2, 6)
+    late = signs_of(case({"train/loss": falls(end=0.1, share=0.1), "val/loss": (steps, values)}))
+    names = ("val-learned-first", "val-never-learned", "val-worse-at-once", "val-bad-at-first", "train-falls-val-not")
+    assert not {f"sign:{name}" for name in names} & set(late)
+    early = signs_of(case({"train/loss": falls(end=0.1, share=0.1), "val/loss": (steps - 30, values)}))
+    assert early["sign:val-never-learned"] is True
+
+
+def test_where_nothing_was_learned_a_lower_validation_loss_is_only_other_data(case):
+    flat = signs_of(case(evaluated(4.7 + noise(60), 3.9 + 0 * np.arange(6.0))))
+    assert "sign:val-below" not in flat
+
+
+def test_a_nan_from_the_first_value_on_has_nothing_before_it(case):
+    values = np.full(100, np.nan)
+    assert "sign:calm-before-nan" not in signs_of(case({"train/loss": values}))
 
 
 def test_a_nan_within_the_first_steps_is_not_calm(case):

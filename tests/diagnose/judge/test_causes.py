@@ -145,6 +145,9 @@ def test_causes_that_curves_cannot_tell_apart_are_one_answer():
         ("too-little-data", ("overfitting",), {"training_fits": False}),
         ("target-leak", ("overfitting", "loss-too-good"), {"training_fits": False}),
         ("too-little-data", ("return-flat",), {"fixed_data": False}),
+        ("lr-too-low", ("return-collapsed",), {"nothing_lost": False}),
+        ("optimizer-not-stepping", ("return-collapsed", "return-flat"), {"nothing_lost": False}),
+        ("labels-misaligned", ("loss-diverged",), {"nothing_lost": False}),
     ],
 )
 def test_a_cause_that_a_fact_excludes_is_never_named(excluded, findings, known):
@@ -273,3 +276,62 @@ def test_a_cause_names_the_signs_that_support_it():
     causes, _ = rank_causes(found("loss-flat"), (), around(decays=True), signs)
     named = {cause.slug: cause for cause in causes}
     assert all_signs()["sign:decay-large"].phrase in named["weight-decay-too-high"].signs
+
+
+def fall(end, share=0.2, n=60):
+    """A training loss that learns most at first."""
+    return end + (2.3 - end) * np.exp(-np.arange(n) / (share * n)) + 0.01 * np.random.default_rng(0).normal(size=n)
+
+
+def evaluated(train, val):
+    return {"train/loss": train, "val/loss": (np.arange(len(val)) * (len(train) // len(val)), np.array(val))}
+
+
+@pytest.mark.parametrize(
+    ("train", "val", "cause"),
+    [
+        (fall(0.7), [30, 90, 140, 160, 170, 165, 160, 165, 170, 168], "eval-bug"),
+        (fall(0.7), [2.3, 3.6, 4.4, 4.8, 5.0, 5.1, 5.2, 5.2, 5.3, 5.3], "eval-bug"),
+        (fall(0.01), [2.2, 1.7, 1.6, 1.8, 2.1, 2.4, 2.7, 2.9, 3.1, 3.3], "too-little-data"),
+        (np.linspace(2.3, 1.1, 60), [2.31, 2.32, 2.36, 2.41, 2.45, 2.5, 2.58, 2.65, 2.7, 2.8], "labels-misaligned"),
+        (fall(0.3), [2.0, *[1.6180339] * 14], "eval-bug"),
+    ],
+    ids=["other scale", "other inputs", "few examples", "shuffled labels", "the same batch again"],
+)
+def test_what_validation_does_next_to_training_tells_why_it_is_bad(case, train, val, cause):
+    report = report_on(case(evaluated(train, val)))
+    assert report.incidents
+    assert report.causes[0].slug == cause
+
+
+def test_a_return_that_rose_and_collapsed_is_not_for_want_of_steps(case):
+    rose = np.concatenate([np.linspace(-2, 4, 30), np.full(30, -3.0)]) + 0.1 * np.random.default_rng(0).normal(size=60)
+    assert CauseConditions.of(case({"return": rose}), ()).nothing_lost is False
+    assert CauseConditions.of(case({"return": np.sort(rose)}), ()).nothing_lost is None
+
+
+def test_a_loss_that_fell_and_diverged_was_not_trained_too_slowly(case):
+    made = case({"train/loss": np.concatenate([fall(0.3, n=40), np.full(20, 2.2)])})
+    assert CauseConditions.of(made, found("loss-diverged", step=40)).nothing_lost is False
+    assert CauseConditions.of(made, ()).nothing_lost is None
+
+
+def test_of_a_loss_that_was_never_finite_nobody_knows_whether_the_data_or_the_rate_is_to_blame(case):
+    report = report_on(case({"train/loss": np.full(60, np.nan)}))
+    odds = {cause.slug: cause.probability for cause in report.causes}
+    assert max(odds.values()) < 0.75
+    assert min(odds["lr-too-high"], odds["bad-batch"]) > 0.2
+
+
+def test_noise_in_labels_does_not_stop_a_model_from_learning_anything():
+    flat = probabilities(found("loss-flat", "val-below-train"), (), around(), {})
+    assert flat["label-noise"] < 0.1
+
+
+def test_a_rate_that_is_a_little_above_nothing_says_nothing():
+    weights = {"causes": {"label-noise": {"sign:jumps": 0.03}}, "usual": {"sign:jumps": 0.004}}
+    given = (found("loss-plateau"), (), around())
+    without, with_it = (
+        probabilities(*given, signs, weights=weights)["label-noise"] for signs in ({}, {"sign:jumps": True})
+    )
+    assert with_it < 1.1 * without

@@ -11,6 +11,8 @@ from pulseboard.diagnose.facts.objective import loss_course
 from pulseboard.diagnose.facts.regime import may_rise, regime
 from pulseboard.diagnose.facts.schedule import schedule
 from pulseboard.diagnose.facts.signs.accuracy import training_scores_rose
+from pulseboard.diagnose.facts.signs.loss import nan_at_first
+from pulseboard.diagnose.facts.signs.reinforcement import return_drops, return_turns
 from pulseboard.diagnose.facts.signs.settings import lr_large, lr_tiny
 
 # Activations whose units cannot die.
@@ -19,6 +21,8 @@ _SMOOTH = ("gelu", "silu", "swish", "tanh", "elu", "selu", "leaky", "mish", "sig
 _WARM = 0.5
 # Falls of the training loss: the weights clearly move; memorizing needs it.
 _SURE_FALL, _SOME_FALL = 0.3, 0.02
+# Of what was learned, that was lost again.
+_LOST = 0.5
 # What shows memorized examples without an evaluation.
 _MEMORIZED = frozenset({"loss-too-good", "loss-zero", "batches-repeated", "epoch-staircase"})
 _CLEAR = 4.0  # standard errors
@@ -51,6 +55,7 @@ class CauseConditions:
     rate_not_tiny: bool | None = None  # False: so small that no optimizer could overshoot
     rate_not_large: bool | None = None  # False: so large that no optimizer could be slow
     nothing_learned: bool | None = None  # False: training clearly got better, so the weights move
+    nothing_lost: bool | None = None  # False: something was learned and then lost, so steps are not too small
     training_fits: bool | None = None  # False: nothing was memorized, or nothing shows it
     fixed_data: bool | None = None  # False: a policy makes its own data
 
@@ -88,6 +93,7 @@ class CauseConditions:
             rate_not_tiny=_negated(lr_tiny(case)),
             rate_not_large=_negated(lr_large(case)),
             nothing_learned=False if _fell(case, by=_SURE_FALL) or training_scores_rose(case) else None,
+            nothing_lost=False if _lost(case, findings) else None,
             training_fits=_fell(case, by=_SOME_FALL) if logged("val.", "probe.") or shown else False,
             fixed_data=False if "reinforcement" in kinds and not logged("val.", "train.accuracy") else None,
         )
@@ -103,6 +109,16 @@ def _fell(case: Case, *, by: float) -> bool | None:
     if found is None or found.start <= 0 or may_rise(case):
         return None
     return found.gain > by * found.start and found.gain > _CLEAR * found.error
+
+
+def _lost(case: Case, findings: Sequence[Finding]) -> bool:
+    """Whether the return, or a training loss that had clearly fallen, has lost half of what had been gained."""
+    if return_turns(case) or return_drops(case):
+        return True
+    found = loss_course(case).value
+    if found is None or not _fell(case, by=_SURE_FALL):
+        return False
+    return any(one.slug == "loss-diverged" for one in findings) and found.rise > _LOST * found.gain
 
 
 def _low_precision(case: Case) -> bool | None:
@@ -141,6 +157,8 @@ def _begins(case: Case, findings: Sequence[Finding]) -> str:
     # What a NaN makes of the other curves is found over the whole run.
     severe = [f for f in severe if f.slug == "loss-nan"] or severe
     span = case.steps
+    if nan_at_first(case):
+        return ""  # whatever broke it did so before the first value
     if not severe:
         return ""
     if span is None or span[1] <= span[0]:

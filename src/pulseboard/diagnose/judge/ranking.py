@@ -22,6 +22,8 @@ from pulseboard.diagnose.judge.evidence import SIGN, evidence_of
 _UNEXPECTED = {"critical": 0.005, "warning": 0.01, "info": 0.04}
 # How often any fault shows a piece of evidence that was never seen in a training.
 _USUAL = 0.1
+# What hardly any training showed is not rarer than this: a rate that is a little above nothing says nothing.
+_LEAST_USUAL = 0.03
 # How much of the sum of logarithms counts, because evidence is correlated. A sign that is apart counts in full.
 _TEMPER = {"finding": 0.5, SIGN: 0.35, "apart": 1.0}
 # How much of that counts if evidence is absent: faults vary in strength, and a weak one shows half of its evidence.
@@ -163,7 +165,7 @@ class _Ranking:
     def weight_of(self, name: str, rates: Mapping[str, float]) -> float:
         """What one piece of evidence, present or absent, adds to the logarithm of the odds."""
         is_sign = name.startswith(PREFIX)
-        usual = self.usual.get(name, _USUAL)
+        usual = max(_LEAST_USUAL, self.usual.get(name, _USUAL)) if is_sign else self.usual.get(name, _USUAL)
         rate = rates.get(name)
         if name in self.present:
             if rate is None:

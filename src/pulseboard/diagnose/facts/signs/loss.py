@@ -12,7 +12,7 @@ from pulseboard.diagnose.facts.scores import choices
 from pulseboard.diagnose.facts.signs.sign import sign
 from pulseboard.diagnose.stats.course import Course, centered_median
 from pulseboard.diagnose.stats.trend import trend
-from pulseboard.diagnose.track import Points
+from pulseboard.diagnose.track import Points, Track
 
 
 def _fall(case: Case) -> float | None:
@@ -129,7 +129,7 @@ def first_loss_huge(case: Case) -> bool | None:
 
 @sign("starts-above-chance", "the first training loss is far above that of a random guess")
 def starts_above_chance(case: Case) -> bool | None:
-    curve, among = objective(case).value, case.context.choices
+    curve, among = objective(case).value, choices(case).value
     if curve is None or not among or among < 2 or not len(curve.points.values):
         return None
     return float(curve.points.values[0]) > 1.4 * math.log(among)
@@ -177,12 +177,23 @@ def wild_loss(case: Case) -> bool | None:
     return bool((level > 0).all() and float(np.quantile(values / level, 0.95)) > 2)
 
 
+def _broken(case: Case) -> Track | None:
+    """The first loss that is not finite somewhere."""
+    tracks = [track for role in ("train.loss", "gan.loss", "rl.loss", "loss.components") for track in case.every(role)]
+    return next((track for track in tracks if track.not_finite and track.not_finite.first_step is not None), None)
+
+
+def nan_at_first(case: Case) -> bool:
+    """Whether a loss was never finite: nothing came before that could tell why."""
+    broken = _broken(case)
+    return broken is not None and broken.not_finite.first_step == broken.first_step
+
+
 @sign("calm-before-nan", "the training loss was at its usual level right before its first NaN", apart=True)
 def calm_before_nan(case: Case) -> bool | None:
     """What blows up does so within the first steps, or grows by orders of magnitude before it is no longer finite."""
-    tracks = [track for role in ("train.loss", "gan.loss", "rl.loss", "loss.components") for track in case.every(role)]
-    broken = next((track for track in tracks if track.not_finite and track.not_finite.first_step is not None), None)
-    if broken is None or broken.not_finite.first_step is None:
+    broken = _broken(case)
+    if broken is None or broken.not_finite.first_step is None or nan_at_first(case):
         return None
     if broken.not_finite.first_step <= _share(case, 0.1):
         return False

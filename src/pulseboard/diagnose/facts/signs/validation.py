@@ -44,6 +44,29 @@ def _pairs(case: Case) -> tuple[Floats, Floats] | None:
     return near, values
 
 
+def _late(case: Case) -> bool:
+    """Whether most of the fall of the training loss was over before the first evaluation."""
+    pairs, found = _pairs(case), loss_course(case).value
+    if pairs is None or found is None or not _clearly_fell(found):
+        return False
+    return found.start - float(pairs[0][0]) > 0.5 * found.gain
+
+
+def _evenly(case: Case, found: Course) -> bool:
+    """Whether the training loss had made less than half of its fall after a third of the run."""
+    curve = objective(case).value
+    if curve is None:
+        return False
+    values = curve.points.values
+    third = len(values) // 3
+    level = float(np.median(values[max(0, third - 1) : third + 2]))
+    return found.start - level < 0.5 * (found.start - found.end)
+
+
+def _clearly_fell(found: Course) -> bool:
+    return found.gain > max(0.15 * abs(found.start), 4 * found.error)
+
+
 @sign("val-still", "the validation loss never moved by more than 1 %")
 def val_still(case: Case) -> bool | None:
     found = _validation(case)
@@ -63,13 +86,13 @@ def val_exact(case: Case) -> bool | None:
 @sign("val-learned-first", "the validation loss improved by a tenth before anything went wrong with it")
 def val_learned_first(case: Case) -> bool | None:
     found = _validation(case)
-    return None if found is None else found[1].gain >= 0.1 * abs(found[1].start)
+    return None if found is None or _late(case) else found[1].gain >= 0.1 * abs(found[1].start)
 
 
 @sign("val-never-learned", "the validation loss was never clearly below its first value")
 def val_never_learned(case: Case) -> bool | None:
     found = _validation(case)
-    if found is None:
+    if found is None or _late(case):
         return None
     return found[1].gain < max(0.03 * abs(found[1].start), 2 * found[1].error)
 
@@ -85,7 +108,7 @@ def val_ends_worse(case: Case) -> bool | None:
 @sign("val-worse-at-once", "the validation loss gets worse from the first evaluations on")
 def val_worse_at_once(case: Case) -> bool | None:
     found = _validation(case)
-    if found is None:
+    if found is None or _late(case):
         return None
     values, way = found
     early = way.best_at <= max(1, len(values) // 10)
@@ -105,7 +128,7 @@ def val_wild(case: Case) -> bool | None:
 @sign("val-bad-at-first", "the first validation loss is already far above the training loss of that time")
 def val_bad_at_first(case: Case) -> bool | None:
     pairs = _pairs(case)
-    return None if pairs is None else float(pairs[1][0]) > 1.4 * abs(float(pairs[0][0]))
+    return None if pairs is None or _late(case) else float(pairs[1][0]) > 1.4 * abs(float(pairs[0][0]))
 
 
 @sign("no-gap", "validation and training end at the same loss")
@@ -129,7 +152,7 @@ def wide_gap(case: Case) -> bool | None:
 @sign("gap-at-once", "most of the gap between validation and training was there at the first evaluations")
 def gap_at_once(case: Case) -> bool | None:
     pairs = _pairs(case)
-    if pairs is None or len(pairs[0]) < 4:
+    if pairs is None or _late(case) or len(pairs[0]) < 4:
         return None
     gaps = pairs[1] - pairs[0]
     last = float(np.median(gaps[-3:]))
@@ -141,7 +164,7 @@ def gap_at_once(case: Case) -> bool | None:
 @sign("train-falls-val-not", "training learned, and validation did not")
 def train_falls_val_not(case: Case) -> bool | None:
     found, train = _validation(case), loss_course(case).value
-    if found is None or train is None or train.start == 0:
+    if found is None or _late(case) or train is None or train.start == 0:
         return None
     fell = train.gain > 0.3 * abs(train.start)
     return fell and found[1].gain < 0.1 * abs(found[1].start)
@@ -161,11 +184,60 @@ def val_follows(case: Case) -> bool | None:
 
 @sign("val-below", "the validation loss stays below the training loss by a tenth or more")
 def val_below(case: Case) -> bool | None:
-    pairs = _pairs(case)
-    if pairs is None or len(pairs[0]) < 4:
-        return None
+    pairs, found = _pairs(case), loss_course(case).value
+    if pairs is None or len(pairs[0]) < 4 or found is None or found.gain < 0.05 * abs(found.start):
+        return None  # the level of a model that has learned nothing is that of the data
     train, val = (values[len(values) // 3 :] for values in pairs)
     return bool(np.mean(val < train - 0.1 * np.abs(train)) > 0.8)
+
+
+@sign("val-beyond-untrained", "validation is far worse than that of an untrained model", apart=True)
+def val_beyond_untrained(case: Case) -> bool | None:
+    """At 5 times its loss, or at 1.5 times while training is far from solved and learns as it should.
+
+    Wrong answers cost more the surer a model is of them, but it gets that sure only of what it has memorized. Else
+    the evaluation has other inputs, another mode or another scale.
+    """
+    pairs, found = _pairs(case), loss_course(case).value
+    if pairs is None or found is None or not _clearly_fell(found):
+        return None
+    first = max(abs(found.start), abs(float(pairs[0][0])))
+    level = float(np.median(pairs[1][len(pairs[1]) // 3 :]))
+    return level > 5 * first or (level > 1.5 * first and found.end > 0.15 * first and not _evenly(case, found))
+
+
+@sign("memorizes-evenly", "training got better no faster at first than later, and validation did not", apart=True)
+def memorizes_evenly(case: Case) -> bool | None:
+    """What can be learned is learned first. Answers that follow from nothing are memorized one by one."""
+    found, held_out = loss_course(case).value, _validation(case)
+    if found is None or held_out is None or found.points < 6 or not _clearly_fell(found):
+        return None
+    if held_out[1].gain >= 0.1 * abs(held_out[1].start) or _late(case):
+        return None
+    return _evenly(case, found)
+
+
+@sign("val-repeats-while-learning", "evaluations repeat to the last digit while the training loss falls", apart=True)
+def val_repeats_while_learning(case: Case) -> bool | None:
+    """The weights change, so what repeats is the evaluation."""
+    curves, curve = validation_curves(case, points=4), objective(case).value
+    track = curves[0].track if curves else None
+    streak = track.longest_streak if track is not None else None
+    if track is None or streak is None or curve is None or curve.track is None:
+        return None
+    if streak.length < max(3, 0.5 * len(track)):
+        return None
+    repeats = (track.points().steps >= streak.first_step) & (track.points().steps <= streak.last_step)
+    if not repeats.any():
+        return None
+    steps = steps_on_clock(track, curve.track)[repeats]
+    near = (curve.points.steps >= steps[0]) & (curve.points.steps <= steps[-1])
+    values = curve.points.values[near]
+    if len(values) < 4:
+        return None
+    quarter = max(1, len(values) // 4)
+    first, last = float(np.median(values[:quarter])), float(np.median(values[-quarter:]))
+    return first - last > 0.05 * abs(first)
 
 
 # ---- accuracies
