@@ -10,7 +10,7 @@ C      := $(filter %.c %.h,$(KERNEL)) $(wildcard tests/kernel/*.[ch] tests/kerne
 # Hundreds of short processes start during the tests; each would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-code test-page check check-python check-prose check-c check-page golden format bench contract writer-suites fuzz soak sbom audit \
+.PHONY: help demo test test-code test-page test-long check check-python check-prose check-c check-page golden format bench contract writer-suites fuzz soak sbom audit \
         kills scale native page types browser clickhouse zoo screenshots clean wheels wheels-check docs release
 
 help:  ## list the targets
@@ -71,6 +71,11 @@ test-code: clickhouse $(VENV)/.dev
 
 test-page: browser page $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder tests/web
+
+test-long: clickhouse browser page $(VENV)/.dev  ## run the tests that `make test` leaves out: full benchmarks, more ranks, more cases of the fuzzers, published logs
+	@# Hypothesis marks its tests; with its profile "long" they get five times as many examples.
+	$(BIN)/python -m pytest -m 'long or hypothesis' --hypothesis-profile long --numprocesses 2 --ignore tests/web
+	$(BIN)/python -m pytest -m long --numprocesses 2 tests/web
 
 check: check-python check-prose check-c check-page  ## format, lint, types and spelling of all sources
 

@@ -13,16 +13,23 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A busy machine must not fail a test, so nothing is timed: no deadline for an example, no limit for generating one.
 # Examples are the same in every run; `pytest --hypothesis-profile explore` draws new ones.
+# `make test-long` uses the profile "long".
 settings.register_profile(
-    "tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "tests",
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
 )
-settings.register_profile("explore", parent=settings.get_profile("tests"), derandomize=False)
+settings.register_profile("long", parent=settings.get_profile("tests"), max_examples=200)
+settings.register_profile("explore", parent=settings.get_profile("long"), derandomize=False)
 settings.load_profile("tests")
 
 
 def pytest_collection_modifyitems(items):
-    """Start the files marked `long` first, so that no worker is left alone with one of them at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    """Start the files marked `early` first, so that no worker is left alone with one of them at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("early") is None)
 
 
 # A shell that starts a command in the background makes it ignore Ctrl-C, and every process that the tests start would

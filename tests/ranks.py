@@ -4,6 +4,7 @@ torchrun loads torch once for itself and once for each process, which takes long
 once and forks. Tests of what torchrun does use torchrun.
 """
 
+import importlib
 import os
 import runpy
 import signal
@@ -11,16 +12,21 @@ import subprocess
 import sys
 
 
-def run_ranks(script, *arguments, processes, port=0, timeout=600):
-    """Run a script that uses torch in several processes, and return its exit code and what it printed."""
-    command = [sys.executable, __file__, str(processes), str(port), str(script), *map(str, arguments)]
+def run_ranks(script, *arguments, processes, port=0, optimizes=True, timeout=600):
+    """Run a script that uses torch in several processes, and return its exit code and what it printed.
+
+    With `optimizes`, what every optimizer loads with its first parameter is loaded before forking.
+    """
+    loaded = "torch._dynamo,torch.distributed.fsdp" if optimizes else "torch.distributed"
+    command = [sys.executable, __file__, str(processes), str(port), loaded, str(script), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout)
 
 
-def launch(count, port, script, arguments):
+def launch(count, port, loaded, script, arguments):
     """Fork the ranks. In a rank, run the script; otherwise return 1 if a rank failed, after ending the others."""
-    import torch._dynamo  # what every optimizer loads with its first parameter
-    import torch.distributed.fsdp
+    for name in loaded.split(","):
+        importlib.import_module(name)
+    import torch.distributed
 
     pids, pipes = [], []
     for rank in range(count):
@@ -65,4 +71,4 @@ def run_rank(rank, count, port, script, arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(launch(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]))
+    sys.exit(launch(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5:]))

@@ -9,7 +9,7 @@ from corpus import need_corpus, need_wild
 
 VERDICTS = Path(__file__).parents[2] / "zoo" / "verdicts.tsv"
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 
 
 def test_trainings_that_people_found_healthy_send_nothing(tmp_path, webhook, monkeypatch):

@@ -1,4 +1,7 @@
-"""Each benchmark as a smoke test: it measures every part and writes its section."""
+"""Each benchmark as a smoke test: it measures every part and writes its section.
+
+test_commands.py starts all of them; here `make test` runs the two that take seconds, and `make test-long` the others.
+"""
 
 import importlib.util
 import os
@@ -8,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "src/pulseboard/serve/page/index.html"
@@ -22,6 +25,7 @@ def assert_parts(text, *titles):
         assert f"### {title}\n" in text
 
 
+@pytest.mark.long
 def test_read(quick_report):
     text = quick_report("read")
     assert_parts(text, "Targets", "Speed and memory", "Many runs", "Following", "Exporting")
@@ -29,6 +33,7 @@ def test_read(quick_report):
         assert f"| {name}: times as fast as the Rust loader, whole process" in text
 
 
+@pytest.mark.long
 def test_write(quick_report):
     text = quick_report("write")
     assert_parts(text, "Targets", "Scalars", "Histograms")
@@ -37,10 +42,12 @@ def test_write(quick_report):
     assert all("| 4,000 of 4,000 |" in line for line in installed)
 
 
+@pytest.mark.long
 def test_watch(quick_report):
     assert "time that `pb.watch` adds to training" in quick_report("watch")
 
 
+@pytest.mark.long
 def test_serve(quick_report):
     text = quick_report("serve")
     assert_parts(
@@ -48,6 +55,7 @@ def test_serve(quick_report):
     )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     not has_chromium, reason="Chromium is missing: apt-get install chromium, or set PULSEBOARD_CHROMIUM to its path"
 )

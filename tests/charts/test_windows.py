@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from builders import event_file, scalars, session_start, version
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from log_directories import append, write_run
 from series_files import write_series
@@ -270,7 +270,6 @@ events = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(events, max_size=12), st.booleans())
 def test_an_updated_curve_equals_one_loaded_from_scratch(tmp_path_factory, happened, versioned):
     top = tmp_path_factory.mktemp("runs")

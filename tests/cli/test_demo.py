@@ -16,7 +16,7 @@ import pytest
 
 import pulseboard as pb
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 
 # A busy machine does not finish the trainings in the shortest of these, and gets more time.
 DURATIONS = (24, 120, 600)

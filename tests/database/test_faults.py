@@ -13,7 +13,7 @@ from pulseboard.database.stored.runs import StoredRuns
 from pulseboard.database.url import parse_url
 from pulseboard.read.runs import read
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 TRIES = 300
 
 

@@ -14,7 +14,7 @@ from pulseboard.database.check import check
 from pulseboard.database.push.ledger import Ledger
 from pulseboard.read.runs import read
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 
 
 def test_runs_of_every_kind_arrive_once_and_are_read_back_as_they_are(tmp_path, url, connection):
@@ -123,9 +123,10 @@ def test_a_batch_whose_pusher_died_is_carried_out_by_another_one(tmp_path, url, 
         assert check(connection).open_plans == 0
 
 
-def test_killed_pushers_and_a_killed_server_leave_every_row_in_the_database_once(clickhouse):
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.long)])
+def test_killed_pushers_and_a_killed_server_leave_every_row_in_the_database_once(clickhouse, kills):
     script = Path(__file__).with_name("kills.py")
-    done = subprocess.run([sys.executable, script, "--kills", "10"], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, script, "--kills", str(kills)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)
     assert found["problems"] == []

@@ -58,9 +58,7 @@ def test_the_tags_of_this_test_have_every_role():
     assert set(BY_NAME) - covered == set()
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     st.dictionaries(st.sampled_from(TAGS), values, max_size=25),
     st.booleans(),

@@ -5,7 +5,7 @@ import pytest
 
 from pulseboard.diagnose.detector import all_detectors, run_detectors
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 
 # Together at most this share of simulated healthy runs may be flagged.
 MOST_FLAGGED = 0.02
@@ -45,7 +45,10 @@ def alarms(case, curves):
 
 
 @pytest.mark.parametrize("color", ["white", "memory", "tails"])
-@pytest.mark.parametrize(("points", "evaluations"), [(20, 5), (60, 12), (400, 20), (2000, 100)])
+@pytest.mark.parametrize(
+    ("points", "evaluations"),
+    [(20, 5), (60, 12), (400, 20), pytest.param(2000, 100, marks=pytest.mark.long)],
+)
 def test_healthy_runs_are_rarely_flagged(case, color, points, evaluations):
     rng = np.random.default_rng(points + len(color))
     flagged = [found for _ in range(RUNS) if (found := alarms(case, healthy(rng, points, evaluations, color)))]

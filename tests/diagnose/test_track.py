@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pulseboard.diagnose.track import HEAD_POINTS, MOST_BLOCKS, TAIL_POINTS, Change, Track
@@ -21,7 +21,6 @@ def in_pieces(steps, walls, values, cuts):
     return track
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 20_000), st.lists(st.integers(0, 20_000), max_size=12), st.integers(0, 5))
 def test_a_track_is_the_same_however_its_points_arrived(n, cuts, seed):
     steps, walls, values = series_of(n, seed)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from launch.test_launch import environment, pulseboard_run, recorded
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 TRAINING = """
 import keras, numpy as np
 keras.utils.set_random_seed(0)

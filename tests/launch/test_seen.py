@@ -11,7 +11,7 @@ import pytest
 import pulseboard as pb
 from pulseboard.cli import main
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 SOURCE = str(Path(pb.__file__).parents[1])
 
 WANDB = """

@@ -13,7 +13,7 @@ from pulseboard.record.active_run import ActiveRun
 from pulseboard.record.rank import Rank, current_rank
 from pulseboard.record.settings import Settings
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 
 
 def test_the_rank_comes_from_the_launcher():
@@ -49,7 +49,14 @@ def torchrun(script, *arguments, processes):
     return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, timeout=600)
 
 
-@pytest.mark.parametrize(("launch", "processes", "late_secs"), [(torchrun, 2, 0.0), (run_ranks, 4, 1.0)])
+def forked(script, *arguments, processes):
+    return run_ranks(script, *arguments, processes=processes, optimizes=False)
+
+
+@pytest.mark.parametrize(
+    ("launch", "processes", "late_secs"),
+    [pytest.param(torchrun, 2, 0.0, marks=pytest.mark.long), (forked, 4, 1.0)],
+)
 def test_several_processes_record_one_run_with_one_file_per_rank(tmp_path, launch, processes, late_secs):
     script = tmp_path / "train.py"
     script.write_text(RANKED)

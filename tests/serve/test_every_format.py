@@ -17,7 +17,7 @@ from pulseboard.cli.main import main
 from pulseboard.read.discovery.log_directory import log_directories_from
 from pulseboard.read.runs import Runs
 
-pytestmark = pytest.mark.long  # it reads every published log
+pytestmark = pytest.mark.early  # it reads every published log
 
 _HISTORY = [{"step": step, "loss": 3.0 / step, "learning_rate": 0.1} for step in range(1, 6)]
 
@@ -100,7 +100,9 @@ def test_the_dashboard_shows_what_ls_lists_of_all_formats_together(tmp_path, cap
     _assert_dashboard_shows(tmp_path, listed)
 
 
-@pytest.mark.parametrize("needed", [need_corpus, need_wild], ids=["corpus", "wild"])
+@pytest.mark.parametrize(
+    "needed", [need_corpus, pytest.param(need_wild, marks=pytest.mark.long)], ids=["corpus", "wild"]
+)
 def test_the_dashboard_shows_what_ls_lists_in_real_logs(capsys, needed):
     top = needed()
     for name in sorted(os.listdir(top)):

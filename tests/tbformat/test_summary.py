@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.histogram_pb2 import HistogramProto
@@ -143,7 +143,6 @@ VALID_VALUES = valid_values()
 
 
 @pytest.mark.parametrize("index", range(len(VALID_VALUES)))
-@settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_damaged_values_are_at_worst_malformed(index: int, data: st.DataObject) -> None:
     field, proto = VALID_VALUES[index]

@@ -10,6 +10,7 @@ from tensorboard.compat.proto.histogram_pb2 import HistogramProto
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
+from pulseboard.tbformat import wire
 from pulseboard.tbformat.wire import (
     BYTES,
     FIXED32,
@@ -134,25 +135,32 @@ def test_packed_numbers_that_are_cut_off_are_malformed(content: bytes, wire: int
         Message(bytes_field(5, value=content)).packed(5, wire=wire)
 
 
+@pytest.fixture(params=[1 << 12, pytest.param(MAX_FIELDS, marks=pytest.mark.long)])
+def limit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The most fields of a message: few, and as many as there really may be, which take a second to parse."""
+    monkeypatch.setattr(wire, "MAX_FIELDS", request.param)
+    return int(request.param)
+
+
 @pytest.mark.parametrize("depth", [0, 1])
-def test_too_many_fields_are_rejected_before_they_take_memory(depth: int) -> None:
-    many = b"\x0a\x00" * (MAX_FIELDS + 1)
-    with pytest.raises(MalformedMessage, match="more than 4194304 fields"):
+def test_too_many_fields_are_rejected_before_they_take_memory(depth: int, limit: int) -> None:
+    many = b"\x0a\x00" * (limit + 1)
+    with pytest.raises(MalformedMessage, match=f"more than {limit} fields"):
         Message(bytes_field(1, value=many) if depth else many).message(1)
 
 
-def test_the_field_limit_covers_all_nested_messages() -> None:
-    outer = Message(bytes_field(1, value=b"\x0a\x00" * (MAX_FIELDS // 2)))
+def test_the_field_limit_covers_all_nested_messages(limit: int) -> None:
+    outer = Message(bytes_field(1, value=b"\x0a\x00" * (limit // 2)))
     outer.message(1)
-    with pytest.raises(MalformedMessage, match="more than 4194304 fields"):
+    with pytest.raises(MalformedMessage, match=f"more than {limit} fields"):
         outer.message(1)
 
 
-def test_the_numbers_of_a_list_count_as_fields() -> None:
+def test_the_numbers_of_a_list_count_as_fields(limit: int) -> None:
     with pytest.raises(MalformedMessage, match="fields"):
-        Message(bytes_field(1, value=b"\x01" * (MAX_FIELDS + 1))).integers(1)
+        Message(bytes_field(1, value=b"\x01" * (limit + 1))).integers(1)
     with pytest.raises(MalformedMessage, match="fields"):
-        Message(bytes_field(1, value=b"\x01" * 4 * (MAX_FIELDS + 1))).singles(1)
+        Message(bytes_field(1, value=b"\x01" * 4 * (limit + 1))).singles(1)
 
 
 @given(st.binary(max_size=200))

@@ -16,7 +16,7 @@ from reference import accumulate
 
 import pulseboard as pb
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"

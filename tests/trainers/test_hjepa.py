@@ -5,7 +5,7 @@ import pytest
 import torch
 from trained import assert_golden_losses, train, values
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 
 SMALL = (
     "--train-images 256 --size 32 --patch 4 --dim 16 --depth 1 --heads 2 --predictor-dim 16 --batch-size 16 "
@@ -109,6 +109,7 @@ def test_hidden_patches_do_not_reach_the_prediction(healthy):
         torch.testing.assert_close(before, after)
 
 
+@pytest.mark.long
 def test_training_improves_the_probe(tmp_path):
     flags = (
         "--steps 320 --train-images 4000 --batch-size 16 --ema-start 0.998 --learning-rate 3e-3 --log-every 40".split()

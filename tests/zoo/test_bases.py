@@ -14,7 +14,7 @@ from zoo.foreign.truth import KINDS
 
 import pulseboard as pb
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 
 ROOT = Path(__file__).parents[2]
 BASES = all_bases()

@@ -6,40 +6,44 @@ from zoo.fault import all_faults
 from zoo.plan import HEALTHY, MORE_DECOY_SEEDS, MORE_HEALTHY_SEEDS, PlannedTraining, planned_trainings
 from zoo.score import judge, score
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 
-SMALL = [
+TWO = [PlannedTraining("classifier", HEALTHY, 0), PlannedTraining("gpt", "lr-too-high", 0)]
+FIVE = [
+    *TWO,
     PlannedTraining("gpt", HEALTHY, 0),
-    PlannedTraining("classifier", HEALTHY, 0),
-    PlannedTraining("gpt", "lr-too-high", 0),
     PlannedTraining("gpt", "optimizer-not-stepping", 0),
     PlannedTraining("gpt", "tiny-data", 0),
 ]
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory):
+@pytest.fixture(
+    scope="module", params=[pytest.param(TWO, id="two"), pytest.param(FIVE, id="five", marks=pytest.mark.long)]
+)
+def judged(tmp_path_factory, request):
     directory = tmp_path_factory.mktemp("zoo")
-    assert build(SMALL, directory) == []
-    return judge(SMALL, directory)
+    assert build(request.param, directory) == []
+    return judge(request.param, directory)
 
 
 def test_healthy_trainings_have_no_alarms(judged):
-    assert {one.training.name: one.alarms for one in judged if one.healthy} == {
-        "gpt-healthy-0": [],
-        "classifier-healthy-0": [],
-    }
+    alarms = {one.training.name: one.alarms for one in judged if one.healthy}
+    assert "classifier-healthy-0" in alarms
+    assert {name: found for name, found in alarms.items() if found} == {}
 
 
 def test_faults_are_found_with_the_correct_cause_first(judged):
     faulty = [one for one in judged if not one.healthy]
+    assert faulty
     assert [one.training.name for one in faulty if not one.right] == []
     assert [one.training.name for one in faulty if one.rank_of_cause != 0] == []
 
 
 def test_the_score_counts_what_was_judged(judged):
     found = score(judged)
-    assert (found.faulty, found.found, found.healthy, found.flagged) == (3, 3, 2, 0)
+    healthy = sum(one.healthy for one in judged)
+    faulty = len(judged) - healthy
+    assert (found.faulty, found.found, found.healthy, found.flagged) == (faulty, faulty, healthy, 0)
 
 
 def test_much_of_the_plan_is_held_out_and_names_are_unique():

@@ -8,7 +8,7 @@ from ranks import run_ranks
 
 import pulseboard as pb
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 
 RANKED = """
 import sys
@@ -80,7 +80,14 @@ def trained(tmp_path_factory):
     return train
 
 
-@pytest.mark.parametrize(("mode", "processes"), [(mode, count) for count, modes in MODES.items() for mode in modes])
+@pytest.mark.parametrize(
+    ("mode", "processes"),
+    [
+        pytest.param(mode, count, marks=[pytest.mark.long] if count > 2 else [])
+        for count, modes in MODES.items()
+        for mode in modes
+    ],
+)
 def test_all_ranks_agree_on_the_norms_of_the_whole_model(trained, mode, processes):
     (run,) = pb.read(trained(processes) / mode).values()
     for tag, want in [

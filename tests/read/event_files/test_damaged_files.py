@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from builders import event_file, head, record, scalars, version
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from log_directories import all_of, values, write_run
 
@@ -171,7 +171,6 @@ def test_gzip_under_its_own_name_is_read(read_bad_file):
 # ---- any bytes
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.binary(max_size=60) | st.integers(0, len(WHOLE)).map(lambda n: WHOLE[:n]), st.binary(max_size=40))
 def test_any_bytes_are_read_or_noted(start, more):
     with tempfile.TemporaryDirectory() as directory:

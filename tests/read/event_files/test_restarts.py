@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builders import event_file, scalar, scalars, session_start, summary, tensor, version
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from reference import accumulate, assert_same_histograms, bits, points_of, scalars_by_tensorboard
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
@@ -201,7 +201,6 @@ def _files(**options):
     return st.lists(whole | events(**options), min_size=1, max_size=3)
 
 
-@settings(max_examples=150, deadline=None)
 @given(_files())
 @example([[*scalars("a", (5, 1.0)), *scalars("a", (3, 2.0))], [*scalars("a", (2, 3.0))]])
 @example([[version(), *scalars("a", (5, 1.0))], [*scalars("a", (3, 2.0))], [version(), session_start(4)]])
@@ -233,7 +232,6 @@ def _all_points(files):
     return out
 
 
-@settings(max_examples=80, deadline=None)
 @given(_files(tensors=True))
 def test_scalars_in_tensor_form_are_orphaned_by_the_same_rule(files):
     """Against the rule written plainly: the data API purges no tensors, though the dashboard does."""

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from builders import event_file, scalars, session_start, version
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from log_directories import all_of, write_run
 
@@ -187,7 +187,7 @@ def _reported(before, after):
     return [path for path in changed if path in before.keys() & after.keys() or os.path.dirname(path) not in changed]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=settings().max_examples // 2)
 @given(st.lists(st.sampled_from(WHAT + LINKS), min_size=3, max_size=25), st.randoms(use_true_random=False))
 def test_polled_runs_equal_freshly_read_ones_whatever_happens_to_the_directory(operations, random):
     with tempfile.TemporaryDirectory() as directory:
@@ -208,7 +208,7 @@ def test_polled_runs_equal_freshly_read_ones_whatever_happens_to_the_directory(o
             assert moved <= set(changes.grown), operation
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=settings().max_examples // 2)
 @given(st.lists(st.sampled_from(WHAT), min_size=3, max_size=25), st.randoms(use_true_random=False))
 def test_runs_polled_by_path_equal_freshly_read_ones(operations, random):
     with tempfile.TemporaryDirectory() as directory:

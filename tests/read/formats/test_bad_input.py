@@ -100,7 +100,7 @@ def test_memory_does_not_grow_with_the_size_of_a_text(tmp_path, kind):
     words = random.Random(1)
     prose = "".join(f"{words.random()} {hex(words.getrandbits(64))} some {i} words\n" for i in range(20_000))
     # What follows the numbers of a step, as models print samples.
-    filler = {"prose": prose, "metrics": metrics + "." * 100 + "\n", "zeros": "\0" * 1_000_000}[kind]
+    filler = {"prose": prose, "metrics": metrics + ("." * 1000 + "\n") * 20, "zeros": "\0" * 1_000_000}[kind]
     small.write_text(metrics)
     with large.open("w") as stream:
         stream.write(metrics)

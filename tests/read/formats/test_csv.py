@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from other_formats import levels, only_run, points, runs_of_other_formats, written
 
@@ -254,7 +254,6 @@ def test_an_exported_table_is_read_back(tmp_path):
 _NAMES = st.text(st.characters(blacklist_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     names=st.lists(
         _NAMES.filter(lambda n: n.strip() == n and not n.startswith("#")), min_size=1, max_size=4, unique=True
@@ -278,7 +277,6 @@ def test_every_number_that_a_csv_writer_writes_is_read_back(tmp_path_factory, na
     assert run.notes() == []
 
 
-@settings(max_examples=150, deadline=None)
 @given(data=st.binary(max_size=300) | st.text('step,loss;\t"\n\r0123456789.e-+naif#\x00', max_size=300).map(str.encode))
 def test_no_bytes_raise_an_error(tmp_path_factory, data):
     for name in ("log.csv", "metrics.csv"):

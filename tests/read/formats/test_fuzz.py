@@ -58,7 +58,12 @@ def mutated(data, changes):
     return data
 
 
-def examples(original, copy, *, count=25):
+# Hypothesis does not see the tests in here, so it does not mark them: see test-long in the Makefile.
+pytestmark = pytest.mark.hypothesis
+EXAMPLES = settings().max_examples
+
+
+def examples(original, copy, *, count=EXAMPLES // 4):
     """Write mutations of a file and read each."""
 
     @settings(
@@ -135,7 +140,7 @@ def test_formats_without_a_sample_are_read_as_far_as_they_go(name, write, tmp_pa
     path = tmp_path / name
     write(path)
     assert sum(len(series) for run in read_directly(path) for series in run.series.values()) >= 9
-    examples(path.read_bytes(), tmp_path / f"copy-{name}" if "vdl" not in name else path, count=60)
+    examples(path.read_bytes(), tmp_path / f"copy-{name}" if "vdl" not in name else path, count=EXAMPLES // 2)
 
 
 def test_metrics_of_mlflow_in_files_are_read_as_far_as_they_go(tmp_path):
@@ -143,7 +148,13 @@ def test_metrics_of_mlflow_in_files_are_read_as_far_as_they_go(tmp_path):
     path.parent.mkdir(parents=True)
     original = b"".join(b"%d %f %d\n" % (1_700_000_000_000 + i, 2.5 - i / 8, i) for i in range(10))
 
-    @settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=EXAMPLES // 2,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(mutations(len(original)))
     def mutate(changes):
         path.write_bytes(mutated(original, changes))

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from corpus import CORPUS, need_corpus
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from other_formats import levels, only_run, points, runs_of_other_formats, written
 
@@ -72,7 +72,6 @@ def test_configurations_and_data_are_not_runs(tmp_path):
     assert runs_of_other_formats(tmp_path) == {}
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     rows=st.lists(
         st.dictionaries(st.text(min_size=1, max_size=6).map("loss {}".format), st.floats() | st.integers(), max_size=4),
@@ -92,7 +91,6 @@ def test_every_number_of_every_line_is_read_back(tmp_path_factory, rows):
     assert run.notes() == []
 
 
-@settings(max_examples=150, deadline=None)
 @given(data=st.binary(max_size=200) | st.text('[]{}":,\n\r step loss log 0123.eE-naNul', max_size=300).map(str.encode))
 def test_no_bytes_raise_an_error(tmp_path_factory, data):
     for name in ("log.jsonl", "training.json", "trainer_state.json", "log.txt"):

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from corpus import CORPUS, need_corpus
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from other_formats import levels, only_run, points, runs_of_other_formats, written
 
@@ -118,7 +118,6 @@ def test_patterns_are_fast_on_long_lines(tmp_path):
     assert points(only_run(written(tmp_path / "train.log", text)), "loss") == [(0, 1.0), (1, 2.0)]
 
 
-@settings(max_examples=200, deadline=None)
 @given(text=st.text("step:/= losacctr[](),.%0123456789e-+\n\r\t\x1bkM naif", max_size=400))
 def test_no_text_raises_an_error(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("any") / "train.log"

@@ -11,7 +11,7 @@ from corpus import need_corpus, need_wild
 
 import pulseboard as pb
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 
 with (Path(__file__).parent / "runs.tsv").open(encoding="utf-8", newline="") as stream:
     ROWS = list(csv.DictReader(stream, delimiter="\t"))

@@ -43,16 +43,15 @@ for line in sys.stdin:
     os.write(1, b"\\ndead\\n")
 """
 
-KILLS = 200
 
-
-def test_a_killed_job_loses_no_call_that_had_returned(tmp_path):
+@pytest.mark.parametrize("kills", [40, pytest.param(200, marks=pytest.mark.long)])
+def test_a_killed_job_loses_no_call_that_had_returned(tmp_path, kills):
     """SIGKILL at random moments: every call that had returned is read back, nothing is torn, the JSON log parses."""
     rng = random.Random(0)
     last_steps = []
     command = [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{JOBS}", str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as jobs:
-        for n in range(KILLS):
+        for n in range(kills):
             jobs.stdin.write(b"run%d\n" % n)
             jobs.stdin.flush()
             ready, job = jobs.stdout.readline().split()

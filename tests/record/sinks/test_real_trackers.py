@@ -171,6 +171,9 @@ def test_the_real_aim_keeps_what_it_was_sent(tmp_path):
     assert image.size == (2, 1)
 
 
+# MLflow takes many times as long as the others to create its database. `make test` has its sink with a fake, and reads
+# what the real one writes (tests/read/formats/test_mlflow.py).
+@pytest.mark.long
 @needs("mlflow")
 @pytest.mark.filterwarnings("ignore")
 def test_the_real_mlflow_keeps_what_it_was_sent(tmp_path, monkeypatch):
