@@ -392,5 +392,4 @@ cdef class EventLog:
                 s.first_step, s.last_step, s.min_step, s.max_step)
 
 
-include "series.pxi"
 include "batch.pxi"

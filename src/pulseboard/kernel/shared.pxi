@@ -1,4 +1,4 @@
-"""Part of reader.pyx: constants, and columns as buffers."""
+"""Part of reader.pyx: constants, and columns as buffers. Those of a whole series are not copied."""
 
 # How reading a file ended (EventLog.end). events.h describes each value.
 END_CLEAN, END_TORN, END_BAD_LENGTH, END_HUGE, END_ERRNO, END_NOT_A_FILE, END_NO_MEMORY, END_OUTSIDE = range(8)
@@ -60,3 +60,38 @@ cdef tuple copied_spans(pb_column *c):
                   <uint64_t *>PyByteArray_AS_STRING(offset), <uint32_t *>PyByteArray_AS_STRING(length),
                   <uint32_t *>PyByteArray_AS_STRING(field))
     return step, wall, offset, length, field
+
+
+cdef pb_column *whole_column(EventLog log, str tag) except? NULL:
+    """The points of a tag; NULL if they may not be the whole series. The caller holds the lock."""
+    if log.log.unversioned or log.log.restart_n:
+        return NULL
+    cdef uint32_t i = log.index_of(tag)
+    if i == NO_TAG or log.log.tags[i].spans.n or not log.log.tags[i].points.n or not log.has_points(i):
+        return NULL
+    return &log.log.tags[i].points
+
+
+cdef tuple whole_series(EventLog log, str tag):
+    log.acquire()
+    try:
+        column = whole_column(log, tag)
+        return None if column is NULL else shared_points(column)
+    finally:
+        log.release()
+
+
+cdef tuple packed_series(EventLog log, str tag):
+    log.acquire()
+    try:
+        column = whole_column(log, tag)
+        if column is NULL or column.owner is NULL or not column.owner.packed_n:
+            log.packed = None
+            return None
+        owner = column.owner
+        if log.packed is None or log.packed.owner is not owner:
+            pb_memory_use(owner)
+            log.packed = shared(owner, owner.parts[0], owner.packed_n)
+        return log.packed, column.steps - <int64_t *>owner.parts[0], column.n
+    finally:
+        log.release()
