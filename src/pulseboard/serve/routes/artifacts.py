@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
-from pulseboard.charts.artifacts import artifacts_of, open_artifact
+from pulseboard.read.artifacts import artifacts_of, open_artifact
 from pulseboard.serve.http import schema
 from pulseboard.serve.http.endpoint import ApiRequest, endpoint
 from pulseboard.serve.http.errors import NotFound
