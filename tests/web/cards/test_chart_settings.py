@@ -1,9 +1,11 @@
 """Chart settings: axes, smoothing, outliers, marks and the order of the tooltip."""
 
 import pytest
-from servers import read_columns
+from servers import a_server, read_columns
 from web.charts import card, color_of_run, faint_pixels, find_color, hover, read_step, read_x
 from web.waiting import settle, until
+
+from pulseboard import SummaryWriter
 
 CARD = "article.scalar canvas"
 ALONE = "#scalars&regexInput=alone"
@@ -227,3 +229,19 @@ def test_the_width_of_cards_can_be_changed(pages, gallery):
     before = card(page).bounding_box()["width"]
     settings(page).get_by_label("Card width").fill("880")
     until(page, "before => document.querySelector('article.scalar').clientWidth > before * 1.4", before)
+
+
+def test_restarts_of_very_many_runs_are_said_to_be_left_out(pages, tmp_path):
+    for number in range(10):
+        for first in (0, 5):
+            with SummaryWriter(tmp_path / "runs" / f"run-{number}", purge_step=first or None) as writer:
+                for step in range(first, 10):
+                    writer.add_scalar("loss", 1.0, step)
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = pages.open(server, "#scalars", wait=CARD)
+        settle(page)
+        assert card(page, "loss").get_by_text("restarts of 8 of 10 runs").count() == 1
+        page.get_by_label("Show run-0", exact=True).uncheck()
+        page.get_by_label("Show run-1", exact=True).uncheck()
+        settle(page)
+        assert card(page, "loss").get_by_text("restarts of").count() == 0

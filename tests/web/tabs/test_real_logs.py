@@ -6,7 +6,9 @@ import pytest
 from servers import a_server
 from web.waiting import settle, until
 
-CORPUS = Path(__file__).parents[3].parent / "shared" / "corpus"
+pytestmark = pytest.mark.early
+SHARED = Path(__file__).parents[3].parent / "shared"
+CORPUS = SHARED / "corpus"
 LOGS = {
     "AP-IT-GH+jumper-assignment-vitterb": {"Text", "Histograms", "Distributions"},
     "BullsEye268+da6401_assignment3": {"HParams"},
@@ -56,6 +58,32 @@ def test_every_tab_shows_the_data_of_real_logs(pages, name, tmp_path):
         assert {tab for tab, what in shown.items() if what == "empty"} <= may_be_empty, shown
         # No guide fits these trainings, which is an answer and not an error in the browser's console.
         assert failures == []
+    assert pages.errors == []
+
+
+@pytest.mark.parametrize("name", ["corpus", "wild"])
+def test_every_series_of_real_logs_is_drawn_on_a_logarithmic_axis(pages, name, tmp_path):
+    if not (SHARED / name).is_dir():
+        pytest.skip(f"the collection of real logs is missing: {SHARED / name}")
+    with a_server(SHARED / name, tmp_path) as server:
+        page = pages.open(server, "#scalars&logY=1&smoothing=0", wait="article.scalar canvas", height=2400)
+        page.get_by_label("Show all listed runs").click()
+        settle(page)
+        page.evaluate(
+            """[...document.querySelectorAll('main button')]
+                .filter((button) => button.innerText.startsWith('Show all'))
+                .forEach((button) => button.click())"""
+        )
+        settle(page)
+        cards = page.locator("article.scalar").count()
+        assert cards > 200
+        height = page.evaluate("document.getElementById('main').scrollHeight")
+        for top in range(0, height, 2200):
+            page.evaluate("top => document.getElementById('main').scrollTo(0, top)", top)
+            # A page that never finishes a drawing does not get here.
+            until(page, "!document.querySelector('[data-waiting]')")
+        assert page.locator("[role=alert]").count() == 0
+        assert page.locator("article.scalar canvas").count() > cards / 2
     assert pages.errors == []
 
 

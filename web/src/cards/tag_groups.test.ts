@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { groupTags, isSystemTag, rowsOfGroups } from "./tag_groups";
+import { firstTags, groupTags, isSystemTag, rowsOfGroups } from "./tag_groups";
 
 test("tags are grouped by prefix: without prefix first, about the machine last", () => {
   expect(groupTags(["gpu/0/util", "train/loss", "layer10", "layer2", "train/acc"])).toEqual([
@@ -20,4 +20,16 @@ test("tags about the machine are recognized by name", () => {
     ["gpu/0/utilization", "perf/mfu", "train/tokens_per_sec", "system/cpu", "pulseboard/overhead"].every(isSystemTag),
   ).toBe(true);
   expect(["train/loss", "val/perplexity", "timeline"].some(isSystemTag)).toBe(false);
+});
+
+test("the first tags of all groups, and no group without one", () => {
+  const groups = [
+    { name: "a", tags: ["a/1", "a/2"] },
+    { name: "b", tags: ["b/1", "b/2"] },
+    { name: "c", tags: ["c/1"] },
+  ];
+  expect([...firstTags(groups, 3)]).toEqual([
+    ["a", 2],
+    ["b", 1],
+  ]);
 });

@@ -54,3 +54,15 @@ const SYSTEM_TAG =
 export function isSystemTag(tag: string): boolean {
   return SYSTEM_TAG.test(tag);
 }
+
+/** How many tags of each group belong to the first few of all; groups without one are left out. */
+export function firstTags(groups: TagGroup[], count: number): Map<string, number> {
+  const found = new Map<string, number>();
+  let left = count;
+  for (const { name, tags } of groups) {
+    if (left <= 0) break;
+    found.set(name, Math.min(left, tags.length));
+    left -= tags.length;
+  }
+  return found;
+}
