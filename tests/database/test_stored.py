@@ -84,7 +84,7 @@ def test_real_logs_have_the_same_series_charts_and_findings(url, connection):
         assert [finding["slug"] for finding in here["findings"]] == [finding["slug"] for finding in there["findings"]]
 
 
-@pytest.mark.long
+@pytest.mark.early
 def test_every_directory_of_the_corpus_has_the_same_series_and_charts(clickhouse):
     compared = points = 0
     for i, directory in enumerate(sorted(need_corpus().iterdir())):
