@@ -278,6 +278,9 @@ def test_a_cause_names_the_signs_that_support_it():
     assert all_signs()["sign:decay-large"].phrase in named["weight-decay-too-high"].signs
 
 
+WOBBLE = 0.03 * np.random.default_rng(1).normal(size=60)
+
+
 def fall(end, share=0.2, n=60):
     """A training loss that learns most at first."""
     return end + (2.3 - end) * np.exp(-np.arange(n) / (share * n)) + 0.01 * np.random.default_rng(0).normal(size=n)
@@ -293,7 +296,11 @@ def evaluated(train, val):
         (fall(0.7), [30, 90, 140, 160, 170, 165, 160, 165, 170, 168], "eval-bug"),
         (fall(0.7), [2.3, 3.6, 4.4, 4.8, 5.0, 5.1, 5.2, 5.2, 5.3, 5.3], "eval-bug"),
         (fall(0.01), [2.2, 1.7, 1.6, 1.8, 2.1, 2.4, 2.7, 2.9, 3.1, 3.3], "too-little-data"),
-        (np.linspace(2.3, 1.1, 60), [2.31, 2.32, 2.36, 2.41, 2.45, 2.5, 2.58, 2.65, 2.7, 2.8], "labels-misaligned"),
+        (
+            np.linspace(2.3, 1.1, 60) + WOBBLE,
+            [2.31, 2.32, 2.36, 2.41, 2.45, 2.5, 2.58, 2.65, 2.7, 2.8],
+            "labels-misaligned",
+        ),
         (fall(0.3), [2.0, *[1.6180339] * 14], "eval-bug"),
     ],
     ids=["other scale", "other inputs", "few examples", "shuffled labels", "the same batch again"],
