@@ -60,7 +60,7 @@ def _text(rng):
         elif kind == 4:
             lines.append(f"val_loss: {rng.random():.3f} acc {rng.random():.1%}")
         else:
-            lines.append(rng.choice(["saved", "", "Traceback", "x" * rng.randrange(300)]))
+            lines.append(rng.choice(["saved", "Testing...", "Validation:", "", "Traceback", "x" * rng.randrange(300)]))
     return lines
 
 

@@ -55,10 +55,10 @@ class NamedRows:
 
     def feed(self, data: bytes, *, last: bool = False) -> int:
         """Take complete lines; returns the bytes used. With `last`, an unfinished line counts."""
-        end = len(data) if last else data.rfind(b"\n") + 1
+        end = len(data) if last else _end_of_lines(data)
         if not end or _MARK not in data:
             return self._table.feed(data, last=last)
-        self._table.feed(_LINE.sub(self._named, data[:end]), last=last)
+        self._table.feed(_LINE.sub(self._named, data[:end]), last=True)
         return end
 
     def _named(self, found: re.Match[bytes]) -> bytes:
@@ -85,11 +85,11 @@ class EvaluationLines:
 
     def feed(self, data: bytes, *, last: bool = False) -> int:
         """Take complete lines; returns the bytes used. With `last`, an unfinished line counts."""
-        end = len(data) if last else data.rfind(b"\n") + 1
+        end = len(data) if last else _end_of_lines(data)
         announcements = list(_announcements(data, end))
         if not end or not (self._place or announcements):
             return self._table.feed(data, last=last)
-        self._table.feed(self._marked(data[:end], announcements), last=last)
+        self._table.feed(self._marked(data[:end], announcements), last=True)
         return end
 
     def marked(self, line: bytes) -> bytes:
@@ -113,6 +113,11 @@ class EvaluationLines:
 
     def _is_result(self, line: bytes) -> bool:
         return self._place > 0 and _DIGIT.search(line) is not None and (self._place == 1 or _COUNT.search(line) is None)
+
+
+def _end_of_lines(data: bytes) -> int:
+    """Where the last complete line ends. A last \\r may be half of a line break."""
+    return max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1
 
 
 def _announcements(data: bytes, end: int) -> Iterator[int]:
