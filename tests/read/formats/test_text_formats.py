@@ -291,8 +291,8 @@ def test_a_network_named_before_a_loss_is_part_of_its_name(tmp_path):
     ],
 )
 def test_words_about_metrics_amounts_of_data_and_lists_of_settings_are_not_metrics(tmp_path, line):
-    text = "".join(f"{line.format(i=i)}\nepoch {i}: loss {9 - i}.5\n" for i in range(1, 9))
-    assert found(read(tmp_path, text)) == {"loss": [(i, 9.5 - i) for i in range(1, 9)]}
+    text = "".join(f"{line.format(i=i)}\nepoch {i}: loss {99 - i}.5\n" for i in range(1, 30))
+    assert found(read(tmp_path, text)) == {"loss": [(i, 99.5 - i) for i in range(1, 30)]}
 
 
 def test_settings_layers_and_source_lines_are_not_metrics(tmp_path):
