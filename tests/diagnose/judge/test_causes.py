@@ -330,11 +330,6 @@ def test_of_a_loss_that_was_never_finite_nobody_knows_whether_the_data_or_the_ra
     assert min(odds["lr-too-high"], odds["bad-batch"]) > 0.2
 
 
-def test_noise_in_labels_does_not_stop_a_model_from_learning_anything():
-    flat = probabilities(found("loss-flat", "val-below-train"), (), around(), {})
-    assert flat["label-noise"] < 0.1
-
-
 def test_a_rate_that_is_a_little_above_nothing_says_nothing():
     weights = {"causes": {"label-noise": {"sign:jumps": 0.03}}, "usual": {"sign:jumps": 0.004}}
     given = (found("loss-plateau"), (), around())
