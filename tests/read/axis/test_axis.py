@@ -231,6 +231,14 @@ def test_counters_that_do_not_fit_between_those_of_another_are_others():
     assert (axis.columns, axis.steps.tolist()) == (("iter",), [0, 5, 10, 10, 15, 20, 20])
 
 
+def test_the_length_of_an_episode_is_not_the_step():
+    lengths = [30, 12, 30, 8, 25, 9]
+    axis = axis_of(episode=range(6), steps=lengths, reward=LOSS)
+    assert (axis.columns, axis.steps.tolist()) == (("episode",), [0, 1, 2, 3, 4, 5])
+    assert axis_of(steps=lengths, reward=LOSS).columns == ("steps",)  # without a better one
+    assert axis_of(episode=range(6), steps=[30, 42, 72, 80, 105, 114], reward=LOSS).columns == ("steps",)
+
+
 # ---- rows within epochs
 
 

@@ -103,9 +103,11 @@ def _went_up(c: Course) -> bool:
 
 
 def _only_falls(track: Track) -> bool:
-    """A score that was good at the first evaluation and is far below it for all of the second half."""
+    """A score that was good at the first two evaluations and is far below that for all of the second half."""
     values = track.points(most=256).values * scale_of(track)
     if len(values) < _EVALUATIONS or not _GOOD <= float(values[0]) <= 1.0:
+        return False
+    if values[1] < _BEST_LEFT * values[0]:  # that of an untrained model was high by accident
         return False
     later = values[len(values) // 2 :]
     return float(np.median(later)) < _LEFT * float(values[0]) and float(later.max()) < _BEST_LEFT * float(values[0])

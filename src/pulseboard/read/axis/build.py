@@ -37,6 +37,8 @@ _FEW_ROWS = 4
 _MIN_OF_MOST_FRAC = 0.5
 # Of the falls of an iteration counter, this share must come with a new epoch for the two to belong together.
 _MIN_TOGETHER_FRAC = 0.8
+# A count that falls more often than this, where another numbers the rows, is the length of an episode.
+_MOST_FALLS_FRAC = 0.05
 # A fractional epoch, such as 0.64, is a step if this many parts of an epoch suffice to write it.
 _MAX_PARTS_OF_EPOCH = 100_000
 _MAX_EPOCH = 1e9
@@ -105,6 +107,8 @@ def _axis_of(names: list[str], few: list[str], columns: Mapping[str, Column], ro
     for name in _most_frequent(step_columns(names), lengths):
         if not _counts(columns[name], row_count, whole=True):
             continue
+        if (episodes := _episodes(names, columns, row_count)) and _falls_often(columns[name]):
+            return _steps(columns, episodes, row_count)
         if epochs is not None and (axis := _epochs_and_iterations(columns, epochs, name, row_count)):
             return axis
         return _steps(columns, name, row_count)
@@ -119,6 +123,17 @@ def _axis_of(names: list[str], few: list[str], columns: Mapping[str, Column], ro
             return _steps(columns, name, row_count)
     amount = next((name for name in amount_columns(names) if _rises(columns[name])), None)
     return _steps(columns, amount, row_count) if amount else None
+
+
+def _episodes(names: list[str], columns: Mapping[str, Column], row_count: int) -> str | None:
+    """The column that numbers the rows, one episode each."""
+    whole = [name for name in last_resort_columns(names) if len(columns[name].rows) == row_count]
+    return next((name for name in whole if _rises(columns[name])), None)
+
+
+def _falls_often(column: Column) -> bool:
+    """Whether a count goes up and down: how long an episode took, say, and not how far the training is."""
+    return bool((np.diff(column.values) < 0).mean() > _MOST_FALLS_FRAC) if len(column.values) > _FEW_ROWS else False
 
 
 def _rises(column: Column) -> bool:

@@ -9,6 +9,8 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding, Severity
 from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.facts.learning import learning
+from pulseboard.diagnose.facts.objective import objective
 from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.facts.scores import (
     AREAS,
@@ -31,6 +33,7 @@ _WRONG = 0.35
 # The first points of training accuracy, and how far a model that learned is above them; two accuracies that are alike.
 _FIRST_POINTS, _WELL_ABOVE, _CLOSE = 5, 0.25, 0.1
 _RISEN = 0.05  # of all answers
+_LEAST_TO_STAND, _STANDS = 16, 0.02  # points of a training loss, and how far its quarters may be apart
 _DISTANCES = frozenset("mae mse rmse mape rmsle".split())
 # An error rate from here on is in per cent, and one that high means that next to nothing is right.
 _IN_PER_CENT, _ALL_WRONG = 5.0, 0.98
@@ -81,11 +84,14 @@ def eval_at_chance(case: Case) -> Iterator[Finding]:
         # A number of choices that was guessed rules nothing out.
         if benchmark or choices(case).confidence > _SURE or may_rise(case) or _is_regression(case):
             continue
+        if track.finite_count < case.limit(SLUG, "alone") and _training_rises(case, track):
+            continue
         if (low := never_improved(track, evaluations=least)) is not None and not _rose_before(case, track, low):
             yield _finding(
                 case,
                 track,
-                "warning",
+                # A score of 0 throughout, next to a loss that falls, is not computed.
+                "info" if track.high == 0 and learning(case).value else "warning",
                 f"{track.tag} is {number(low)} and has not improved in {count(track.finite_count, 'evaluation')}.",
                 low,
             )
@@ -101,6 +107,12 @@ def _is_regression(case: Case) -> bool:
 def _has_risen(track: Track) -> bool:
     values = track.points(most=256).values * scale_of(track)
     return float(np.median(values[-3:]) - np.median(values[:2])) > _RISEN
+
+
+def _training_rises(case: Case, track: Track) -> bool:
+    """Whether the same score rises on training data: with few evaluations, held-out data may follow later."""
+    twin = case.reading.twins.get(track.tag)
+    return twin is not None and _has_risen(case.tracks[twin])
 
 
 def _rose_before(case: Case, track: Track, level: float) -> bool:
@@ -137,7 +149,9 @@ def _at_nothing(case: Case) -> Finding | None:
 
 def _all_wrong(case: Case) -> Finding | None:
     """An error rate of recognized words or characters that is 100 % at every evaluation."""
-    least = int(case.patient(case.limit(SLUG, "finds_nothing_for")))
+    least = (
+        int(case.limit(SLUG, "evaluations")) + 1 if _training_stands(case) else case.limit(SLUG, "finds_nothing_for")
+    )
     for track in case.every("val.error"):
         values = track.points(most=256).values
         if not words_of(track.tag).rest & RECOGNITION or len(values) < least or not case.finished:
@@ -153,6 +167,15 @@ def _all_wrong(case: Case) -> Finding | None:
                 float(values.min()),
             )
     return None
+
+
+def _training_stands(case: Case) -> bool:
+    """Whether the training loss has not fallen in the second half of the run."""
+    curve = objective(case).value
+    if curve is None or len(curve.points.values) < _LEAST_TO_STAND:
+        return False
+    *_, third, last = (float(np.median(part)) for part in np.array_split(curve.points.values, 4))
+    return abs(third - last) < _STANDS * abs(third)
 
 
 def _best_of_second_half(track: Track) -> float:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from pulseboard.core.finding import Evidence, Finding, Severity
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.facts.scores import accuracies
 from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.track import Track
+
+# A loss that falls without bound: points, share of steps down, times its first value, and size.
+_LEAST_POINTS, _NEARLY_ALL, _HUNDREDFOLD, _LARGE = 8, 0.9, 100.0, 1e4
 
 
 @detector(id="impossible-value", reads="train.loss|val.loss|train.accuracy|val.accuracy|val.error|train.error")
@@ -19,6 +25,8 @@ def impossible_value(case: Case) -> Iterator[Finding]:
         if track.low < 0 and _is_cross_entropy(case, track):
             yield _finding(case, track.tag, "a cross-entropy below zero", track.low, 0.0)
             break
+    if not may_rise(case) and (endless := _falls_without_bound(case)) is not None:
+        yield endless
     scores = ("val.accuracy", "val.error", "train.accuracy", "train.error")
     for track in (track for role in scores for track in case.every(role)):
         seen = track.not_finite
@@ -34,6 +42,19 @@ def impossible_value(case: Case) -> Iterator[Finding]:
             yield _finding(case, track.tag, "an accuracy below zero", track.low, 0.0)
         elif track.high > top * (1 + 1e-6):
             yield _finding(case, track.tag, f"an accuracy above {top:g}", track.high, top)
+
+
+def _falls_without_bound(case: Case) -> Finding | None:
+    """A loss below zero whose size grows a hundredfold and goes on: likelihoods do that at most by chance."""
+    for track in case.every("train.loss")[:1]:
+        values = track.points(most=256).values
+        if len(values) < _LEAST_POINTS or values[0] >= 0 or track.tag in case.reading.maximized:
+            continue
+        first, last = float(values[0]), float(values[-1])
+        grows = float((np.diff(values) < 0).mean()) > _NEARLY_ALL
+        if grows and last < _HUNDREDFOLD * first and last < -_LARGE:
+            return _finding(case, track.tag, "and falls on without bound", last, 0.0, severity="warning")
+    return None
 
 
 def _is_cross_entropy(case: Case, track: Track) -> bool:

@@ -174,7 +174,7 @@ def _is_level(values: Floats) -> bool:
         return True
     levels = float(np.median(first)), float(np.median(last))
     error = 2.5 * noise_scale(values) / np.sqrt(len(first))
-    return levels[0] - levels[1] <= max(_LEVEL * abs(levels[1]), error)
+    return bool(levels[0] - levels[1] <= max(_LEVEL * abs(levels[1]), error))
 
 
 def _falls(line: Trend, level: float, *, p: float) -> bool:

@@ -99,7 +99,7 @@ def _means_fell(values: Floats) -> bool:
     before = means[: max(1, len(means) - width)]
     best = int(np.argmax(before))
     spread = np.sqrt(0.5 * (values[best : best + width].var() + values[-width:].var()))
-    return float(before[best] - means[-1]) > _SURE_OF_MEANS * float(spread) * np.sqrt(2 / width)
+    return bool(before[best] - means[-1] > _SURE_OF_MEANS * spread * np.sqrt(2 / width))
 
 
 def _held_down(case: Case, values: Floats) -> bool:

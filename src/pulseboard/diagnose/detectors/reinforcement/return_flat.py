@@ -57,8 +57,8 @@ def return_flat(case: Case) -> Iterator[Finding]:
         SLUG,
         "warning",
         track,
-        f"{track.tag} started at {number(first)} and is {number(last)} after {count(len(track), 'point')}: nothing was "
-        "learned.",
+        f"{track.tag} was about {number(first)} at first and is about {number(last)} after "
+        f"{count(len(track), 'point')}: nothing was learned.",
         first_step=int(steps[0]),
         evidence=[
             Evidence(track.tag, "p-value of a rising trend", line.p_rising, case.limit(SLUG, "p"), int(steps[-1]))

@@ -80,7 +80,7 @@ def _usually_grew(values: Floats, least: float) -> bool:
     first, last = logs[:third], logs[-third:]
     grew = float(np.median(last) - np.median(first))
     error = np.sqrt(0.5 * (first.var() + last.var())) * np.sqrt(2 / third)
-    return grew > max(np.log(least), _SURE * float(error))
+    return bool(grew > max(np.log(least), _SURE * float(error)))
 
 
 def _levels(values: Floats) -> tuple[float, int, float]:
