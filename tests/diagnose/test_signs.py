@@ -154,6 +154,13 @@ def test_memorized_examples_may_cost_more_than_guesses_once_training_is_solved(c
     assert absurd["sign:val-beyond-untrained"] is True
 
 
+def test_where_training_jumped_too_a_bad_validation_does_not_speak_of_the_evaluation(case):
+    shaken = np.concatenate([falls(30, end=0.8), 1.9 + noise(30)])
+    seen = signs_of(case(evaluated(shaken, np.array([2.2, 1.5, 1.3, 14.7, 15.3, 15.1]))))
+    assert seen["sign:jumps"] is True
+    assert "sign:val-beyond-untrained" not in seen
+
+
 def test_a_first_evaluation_after_most_was_learned_does_not_say_whether_validation_learned(case):
     steps, values = np.arange(30, 60, 5), np.linspace(1.9, 3.2, 6)
     late = signs_of(case({"train/loss": falls(end=0.1, share=0.1), "val/loss": (steps, values)}))

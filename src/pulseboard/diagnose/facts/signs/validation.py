@@ -10,6 +10,7 @@ from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.facts.clock import steps_on_clock
 from pulseboard.diagnose.facts.objective import loss_course, objective
 from pulseboard.diagnose.facts.scores import accuracies, accuracy_gap, choices, scale_of
+from pulseboard.diagnose.facts.signs.loss import jumps
 from pulseboard.diagnose.facts.signs.sign import sign
 from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.stats.course import Course, course
@@ -199,7 +200,7 @@ def val_beyond_untrained(case: Case) -> bool | None:
     the evaluation has other inputs, another mode or another scale.
     """
     pairs, found = _pairs(case), loss_course(case).value
-    if pairs is None or found is None or not _clearly_fell(found):
+    if pairs is None or found is None or not _clearly_fell(found) or jumps(case):
         return None
     first = max(abs(found.start), abs(float(pairs[0][0])))
     level = float(np.median(pairs[1][len(pairs[1]) // 3 :]))
