@@ -1,11 +1,9 @@
 """The ranks of a distributed training."""
 
 import json
-import subprocess
-import sys
 
 import pytest
-from ranks import run_ranks
+from ranks import run_ranks, torchrun
 from record.recorded_runs import only, points
 
 import pulseboard as pb
@@ -42,11 +40,6 @@ dist.barrier()
 run.finish()
 dist.destroy_process_group()
 """
-
-
-def torchrun(script, *arguments, processes):
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}", script]
-    return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, timeout=600)
 
 
 def forked(script, *arguments, processes):

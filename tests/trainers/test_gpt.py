@@ -12,6 +12,7 @@ import pytest
 import torch
 from checkpoints import load_checkpoint
 from hellaswag import load_hellaswag
+from ranks import run_ranks, torchrun
 from reference import accumulate
 
 import pulseboard as pb
@@ -230,8 +231,10 @@ torch.distributed.destroy_process_group()
 """
 
 
-def test_two_processes_train_one_model_and_faults_of_one_rank_are_visible(runs, corpus, tmp_path):
+@pytest.mark.parametrize("launch", [run_ranks, pytest.param(torchrun, marks=pytest.mark.long)])
+def test_two_processes_train_one_model_and_faults_of_one_rank_are_visible(launch, corpus, tmp_path):
     """One launch for everything: starting torch takes longer than the trainings."""
+    runs = tmp_path / "runs"
     both = (
         "--n_layer 1 --n_head 2 --n_embd 16 --block_size 16 --batch_size 4 --max_steps 10 --eval_freq 5 --eval_iters 1"
     )
@@ -241,8 +244,7 @@ def test_two_processes_train_one_model_and_faults_of_one_rank_are_visible(runs, 
     names += [("gpt", "apart", "rank-desync"), ("gpt", "lossy", "all-reduce-loss")]
     script = tmp_path / "ranks.py"
     script.write_text(RANKS.format(trainers=str(ROOT / "trainers"), root=str(ROOT), runs=names, flags=flags))
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", str(script)]
-    done = subprocess.run(launch, env=one_thread(), capture_output=True, text=True, timeout=600)
+    done = launch(script, processes=2)
     assert done.returncode == 0, done.stderr[-3000:]
     log = pb.read(runs)
 

@@ -8,10 +8,10 @@ from zoo.score import judge, score
 
 pytestmark = pytest.mark.early
 
-TWO = [PlannedTraining("classifier", HEALTHY, 0), PlannedTraining("gpt", "lr-too-high", 0)]
+TWO = [PlannedTraining("gpt", HEALTHY, 0), PlannedTraining("gpt", "lr-too-high", 0)]
 FIVE = [
     *TWO,
-    PlannedTraining("gpt", HEALTHY, 0),
+    PlannedTraining("classifier", HEALTHY, 0),
     PlannedTraining("gpt", "optimizer-not-stepping", 0),
     PlannedTraining("gpt", "tiny-data", 0),
 ]
@@ -28,7 +28,7 @@ def judged(tmp_path_factory, request):
 
 def test_healthy_trainings_have_no_alarms(judged):
     alarms = {one.training.name: one.alarms for one in judged if one.healthy}
-    assert "classifier-healthy-0" in alarms
+    assert "gpt-healthy-0" in alarms
     assert {name: found for name, found in alarms.items() if found} == {}
 
 

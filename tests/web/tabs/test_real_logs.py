@@ -29,7 +29,11 @@ DRAWN = """() => {
 }"""
 
 
-@pytest.mark.parametrize("name", LOGS)
+# `make test` opens these, `make test-long` all.
+QUICK = {"AP-IT-GH+jumper-assignment-vitterb", "tensorflow+tensorboard"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.long]) for n in LOGS])
 def test_every_tab_shows_the_data_of_real_logs(pages, name, tmp_path):
     if not (CORPUS / name).is_dir():
         pytest.skip(f"the corpus of real logs is missing: {CORPUS / name}")
@@ -61,7 +65,7 @@ def test_every_tab_shows_the_data_of_real_logs(pages, name, tmp_path):
     assert pages.errors == []
 
 
-@pytest.mark.parametrize("name", ["corpus", "wild"])
+@pytest.mark.parametrize("name", ["corpus", pytest.param("wild", marks=pytest.mark.long)])
 def test_every_series_of_real_logs_is_drawn_on_a_logarithmic_axis(pages, name, tmp_path):
     if not (SHARED / name).is_dir():
         pytest.skip(f"the collection of real logs is missing: {SHARED / name}")
