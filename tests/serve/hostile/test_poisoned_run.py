@@ -145,6 +145,7 @@ def test_no_request_about_a_bad_run_is_a_server_error(mixed, bad_tags, endpoint)
     _, both = mixed
     for run, tags in bad_tags.items():
         values = {"run": [run], "tag": tags, "slug": ["loss-spike"], "family": ["layer_{i}", "fine{i}"]}
+        values["sha256"] = ["0" * 64, "../run.json"]
         for combination in itertools.product(*(values[name] for name in endpoint.required)):
             answers(both, endpoint, **dict(zip(endpoint.required, combination, strict=True)))
 
