@@ -12,6 +12,7 @@ from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.learning import ON_HELD_OUT, learning, weights_move
 from pulseboard.diagnose.facts.objective import Objective, loss_course, objective
 from pulseboard.diagnose.facts.regime import may_rise, regime
+from pulseboard.diagnose.facts.schedule import schedule
 from pulseboard.diagnose.facts.scores import is_plain_accuracy, scale_of
 from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.phrases import count, number, percent
@@ -160,7 +161,11 @@ def _all_crawl(case: Case, found: Course) -> bool:
     """
     curves = validation_curves(case, points=int(case.limit(SLUG, "evaluations_of_line")))
     kinds, limit = regime(case).value or frozenset(), case.limit(SLUG, "line")
-    if not curves or not case.finished or found.points < case.limit(SLUG, "slow_points") or "fine-tuning" in kinds:
+    rate = schedule(case).value
+    if not curves or not case.finished or found.points < case.limit(SLUG, "slow_points"):
+        return False
+    # The loss of a picture has a floor of unknown height, and a usual rate is not the reason for small steps.
+    if kinds & {"fine-tuning", "variational"} or (rate is not None and rate.peak > case.limit(SLUG, "usual_rate")):
         return False
     if found.gain > limit * abs(found.start) and found.start - found.end > limit * abs(found.start):
         return False
