@@ -20,6 +20,7 @@ from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.phrases import count, number, percent, times
 from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.stats.course import Course, centered_median, course
+from pulseboard.diagnose.stats.noise import noise_scale
 from pulseboard.diagnose.track import Floats, Points, Track
 
 SLUG = "loss-spike"
@@ -144,7 +145,11 @@ def _burst(case: Case, points: Points, found: Course) -> NDArray[np.intp] | None
         return None
     # The first point is the start itself.
     high = 1 + np.flatnonzero(values[1:] > case.limit(SLUG, "burst") * usual)
-    return high if len(high) >= 2 else None
+    if len(high) < 2:
+        return None
+    # Losses of single batches may differ tenfold from one to the next.
+    wild = noise_scale(np.log(values)) if values.min() > 0 else 0.0
+    return high if math.log(float(values.max()) / usual) > case.limit(SLUG, "noise_of_ratios") * wild else None
 
 
 def _burst_finding(case: Case, curve: Objective, burst: NDArray[np.intp], found: Course) -> Finding:
