@@ -22,8 +22,15 @@ def test_seeds_and_kept_inputs_break_no_promise(targets, name):
         target.run(data)
 
 
+COUNTS = {"index": 2000, "gz": 200, "formats": 100, "values": 30, "http": 300}
+
+
 @pytest.mark.parametrize(
-    ("name", "count"), [("index", 2000), ("gz", 200), ("formats", 100), ("values", 30), ("http", 300)]
+    ("name", "count"),
+    [
+        *((name, count // 4) for name, count in COUNTS.items()),
+        *(pytest.param(name, count, marks=pytest.mark.long) for name, count in COUNTS.items()),
+    ],
 )
 def test_some_new_inputs_break_no_promise(targets, name, count):
     target = targets[name]

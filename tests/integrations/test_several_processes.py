@@ -1,9 +1,10 @@
-"""Trainings in two processes under torchrun, for each framework that supports it."""
+"""Trainings in two processes, for each framework that supports it."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
+
+import pytest
+from ranks import run_ranks, torchrun
 
 import pulseboard as pb
 
@@ -42,15 +43,11 @@ os._exit(0)
 """
 
 
-def test_only_the_first_process_creates_a_run(settings, tmp_path):
-    runs = tmp_path / "runs"
-    (tmp_path / "train.py").write_text(SCRIPT)
-    done = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "train.py", runs, TESTS],
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+@pytest.mark.parametrize("launch", [run_ranks, pytest.param(torchrun, marks=pytest.mark.long)])
+def test_only_the_first_process_creates_a_run(settings, tmp_path, launch):
+    runs, script = tmp_path / "runs", tmp_path / "train.py"
+    script.write_text(SCRIPT)
+    done = launch(script, runs, TESTS, processes=2)
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if not line.startswith("{")]
     assert {
