@@ -60,7 +60,7 @@ clickhouse: $(VENV)/.made
 	@$(BIN)/python tests/database/clickhouse_server.py install || \
 	  echo "The ClickHouse library cannot be fetched: the database's tests will be skipped." >&2
 
-test: browser page clickhouse $(VENV)/.dev  ## run all checks, then all tests; this is what CI runs
+test: browser page clickhouse $(VENV)/.dev  ## run all checks, then the tests; CI runs this and test-long
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check
 	@# Side by side, in processes of their own: the page's tests mostly wait for the browser, and Playwright leaves an event
 	@# loop running, in which other tests cannot start theirs.
@@ -72,7 +72,7 @@ test-code: clickhouse $(VENV)/.dev
 test-page: browser page $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder tests/web
 
-test-long: clickhouse browser page $(VENV)/.dev  ## run the tests that `make test` leaves out: full benchmarks, more ranks, more cases of the fuzzers, published logs
+test-long: clickhouse browser page $(VENV)/.dev  ## run what `make test` leaves out: full benchmarks, more ranks, more cases, all published logs
 	@# Hypothesis marks its tests; with its profile "long" they get five times as many examples.
 	$(BIN)/python -m pytest -m 'long or hypothesis' --hypothesis-profile long --numprocesses 2 --ignore tests/web
 	$(BIN)/python -m pytest -m long --numprocesses 2 tests/web
