@@ -203,3 +203,15 @@ def test_updates_that_are_mostly_clipped_are_too_large(case):
     assert "policy-update-too-large" in alarms(case, curves)
     curves["train/clip_fraction"] = np.full(10, 0.3)
     assert "policy-update-too-large" not in alarms(case, curves)
+
+
+def test_evaluations_alone_that_stand_still_need_fewer_points(case):
+    steps = range(0, 50, 5)
+    assert "loss-flat" in alarms(case, {"val_loss": (steps, noisy(np.full(10, 1.05), 0.002))})
+    assert "loss-flat" not in alarms(case, {"val_loss": (steps, noisy(1.05 - 0.1 * np.arange(10) / 9, 0.002))})
+
+
+def test_an_early_score_that_no_later_one_reaches_is_worth_more_than_all_of_them(case):
+    later = noisy(np.full(40, 0.18), 0.008)
+    assert "overfitting" in alarms(case, {"train_loss": FALLING[:40], "val_f1": [0.27, 0.32, *later[2:]]})
+    assert "overfitting" not in alarms(case, {"train_loss": FALLING[:40], "val_f1": [0.27, 0.12, *later[2:]]})

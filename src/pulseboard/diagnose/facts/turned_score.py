@@ -14,7 +14,7 @@ from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.quote import Quote, quote
 from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.stats.course import Course, course
-from pulseboard.diagnose.track import Points, Track
+from pulseboard.diagnose.track import Floats, Points, Track
 
 _EVALUATIONS = 12
 _HALVES = frozenset("precision prec recall sensitivity specificity".split())
@@ -23,6 +23,8 @@ _SURE = 8.0  # standard errors
 _LOST, _LOST_OF_GAIN = 0.2, 0.3
 # An error may be small at its best: it must double, and lose as much of its way in logarithms.
 _DOUBLED, _LOST_OF_WAY = 1.0, 0.3
+# Evaluations of which the first two are the best of all, and how far below them nearly all of the later ones are.
+_MANY, _BELOW, _NEARLY_ALL = 24, 0.9, 0.95
 # A score that was this good at first, and what is left of it in the second half: its median, and its best.
 _GOOD, _LEFT, _BEST_LEFT = 0.5, 0.6, 0.8
 
@@ -105,9 +107,20 @@ def _went_up(c: Course) -> bool:
 def _only_falls(track: Track) -> bool:
     """A score that was good at the first two evaluations and is far below that for all of the second half."""
     values = track.points(most=256).values * scale_of(track)
-    if len(values) < _EVALUATIONS or not _GOOD <= float(values[0]) <= 1.0:
+    if len(values) < _EVALUATIONS or not 0 < float(values[0]) <= 1.0:
         return False
-    if values[1] < _BEST_LEFT * values[0]:  # that of an untrained model was high by accident
+    if _never_back(values):
+        return True
+    if (
+        float(values[0]) < _GOOD or values[1] < _BEST_LEFT * values[0]
+    ):  # that of an untrained model was high by accident
         return False
     later = values[len(values) // 2 :]
     return float(np.median(later)) < _LEFT * float(values[0]) and float(later.max()) < _BEST_LEFT * float(values[0])
+
+
+def _never_back(values: Floats) -> bool:
+    """Whether nearly all of many evaluations are clearly worse than both of the first two."""
+    if len(values) < _MANY:
+        return False
+    return float((values[3:] < _BELOW * float(values[:2].min())).mean()) >= _NEARLY_ALL

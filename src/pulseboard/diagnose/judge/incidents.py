@@ -17,7 +17,7 @@ MACHINE = frozenset(
 _FIRST = (
     "loss-nan gradient-nan nan-masked loss-zero lr-zero weights-frozen impossible-value rank-desync batches-repeated"
     " loss-scale-collapse resume-discontinuity data-shift lr-jump loss-diverged gradient-exploding weights-exploding"
-    " representation-collapse moe-router-collapse policy-update-too-large value-diverged"
+    " representation-collapse posterior-collapsed moe-router-collapse policy-update-too-large value-diverged"
     " return-collapsed loss-level-shift loss-spike update-too-large"
     " gradient-zeros dead-units update-too-small weights-shrinking loss-at-marginal loss-at-ignorance loss-flat"
     " return-flat eval-frozen loss-plateau eval-at-chance overfitting val-gap-from-start"

@@ -37,7 +37,9 @@ def loss_flat(case: Case) -> Iterator[Finding]:
         raise TooShort("the log begins long after the training did")
     curve, found = objective(case).value, loss_course(case).value
     if curve is None or found is None:
-        yield from _held_out(case, evaluations=int(case.limit(SLUG, "evaluations_alone")))
+        yield from _held_out(
+            case, evaluations=int(case.limit(SLUG, "alone_still" if _stands_still(case) else "evaluations_alone"))
+        )
         return
     # A second curve that says the same makes up for a few points.
     least = case.limit(SLUG, "points_of_two" if _stands_still(case) else "points")
