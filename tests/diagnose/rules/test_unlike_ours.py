@@ -47,7 +47,7 @@ def test_of_many_points_the_level_is_quoted_and_said_to_be_about_that():
 # ---- what jumps
 
 
-def test_losses_of_single_batches_that_differ_tenfold_are_no_spikes(case):
+def test_losses_of_single_batches_that_differ_tenfold_do_not_spike(case):
     wide = np.exp(np.random.default_rng(3).normal(-4, 1.2, size=300))
     assert "loss-spike" not in alarms(case, {"train_loss": wide, "val_loss": ([99, 199, 299], [0.07, 0.05, 0.04])})
     spiky = np.exp(noisy(np.full(300, -1.0), 0.05))
@@ -179,7 +179,7 @@ def test_a_loss_without_a_bound_is_computed_wrongly(case):
     assert "impossible-value" not in alarms(case, {"loss": -5 - 20 * X})  # a likelihood
 
 
-def test_a_loss_beyond_every_whole_number_is_no_counter(case):
+def test_a_loss_beyond_every_whole_number_is_not_a_counter(case):
     huge = 2e33 * np.linspace(1, 7, 12)
     assert case({"loss": huge}).reading.tags["train.loss"] == ("loss",)
     assert "loss-diverged" in alarms(case, {"loss": huge})
@@ -215,3 +215,38 @@ def test_an_early_score_that_no_later_one_reaches_is_worth_more_than_all_of_them
     later = noisy(np.full(40, 0.18), 0.008)
     assert "overfitting" in alarms(case, {"train_loss": FALLING[:40], "val_f1": [0.27, 0.32, *later[2:]]})
     assert "overfitting" not in alarms(case, {"train_loss": FALLING[:40], "val_f1": [0.27, 0.12, *later[2:]]})
+
+
+def test_codes_may_spread_while_reconstruction_gets_better(case):
+    recon = noisy(1.8 * np.exp(-1.2 * X), 0.01)
+    vq = noisy(0.03 + 1.8 * X**2 / (0.2 + X**2), 0.01)
+    assert not alarms(case, {"loss": recon + vq, "recon": recon, "vq": vq})
+    stuck = noisy(np.full(60, 1.8), 0.01)
+    assert "loss-flat" in alarms(case, {"loss": stuck + 0.02, "recon": stuck, "vq": noisy(np.full(60, 0.02), 1e-4)})
+
+
+def test_a_probe_that_is_nearly_perfect_excuses_the_accuracy_of_a_pretext_task(case):
+    low = noisy(np.full(60, 0.45), 0.01)
+    curves = {"loss": noisy(3.7 - 0.5 * (1 - np.exp(-20 * X)), 0.01), "acc/top1": low}
+    assert "eval-at-chance" in alarms(case, curves)
+    assert not alarms(case, {**curves, "kNN_accuracy": (range(0, 60, 6), np.full(10, 1.0))})
+
+
+def test_a_validation_loss_of_several_times_its_first_value_counts_whatever_training_does(case):
+    steps = range(0, 60, 4)
+    curves = {"train_loss": noisy(0.8 + 0.3 * X, 0.02), "val_loss": (steps, np.linspace(1.0, 3.5, 15))}
+    assert "overfitting" in alarms(case, curves)
+    assert "overfitting" not in alarms(case, {**curves, "val_loss": (steps, np.linspace(1.0, 1.3, 15))})
+
+
+@pytest.mark.parametrize(
+    ("tag", "role"),
+    [
+        ("monitor/z_std", "collapse.std"),
+        ("system/mem_gb", "memory.used"),
+        ("words/s", "throughput"),
+        ("eval/exact_match", "val.accuracy"),
+    ],
+)
+def test_names_of_others_are_read(case, tag, role):
+    assert tag in case({tag: 0.5 + 0.1 * X}).reading.tags[role]

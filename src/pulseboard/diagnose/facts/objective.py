@@ -8,12 +8,15 @@ import numpy as np
 
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.facts.fact import Fact, fact
+from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.stats.course import Course, course
 from pulseboard.diagnose.track import Points, Track
 
 _POINTS = 512
 # So many steps must show that one part is the sum of the others, up to rounding and averaging.
 _LEAST_SUMS = 8
+_RECONSTRUCTION = frozenset({"recon", "reconstruction"})
+_CODEBOOK = frozenset({"vq", "codebook", "commit", "commitment"})
 _SUM_TOLERANCE = 0.01
 # Times the first value, above which the mean of the first points is that of a loss that blew up.
 _BLEW_UP = 3.0
@@ -35,7 +38,7 @@ class Objective:
 @fact("objective")
 def objective(case: Case) -> Fact[Objective]:
     """The training loss; the sum of its parts if only parts are logged."""
-    track = case.one("train.loss")
+    track = _reconstruction(case) or case.one("train.loss")
     if track is not None:
         flipped = track.tag in case.reading.maximized
         steps, values = _with_first(track)
@@ -52,6 +55,13 @@ def objective(case: Case) -> Fact[Objective]:
     if (whole := _sum_among(parts)) is not None:
         return Fact(whole, 0.8, (whole.tag,), "the sum of the other parts")
     return sum_of(parts) if len(parts) > 1 else Fact(None, why="no training loss is logged")
+
+
+def _reconstruction(case: Case) -> Track | None:
+    """The reconstruction next to a codebook's loss: the codes spread at first, and the sum of both rises with that."""
+    words = [words_of(tag).rest for tag in case.tracks]
+    parts = [track for track in case.every("loss.components") if words_of(track.tag).rest & _RECONSTRUCTION]
+    return parts[0] if parts and any(some & _CODEBOOK for some in words) else None
 
 
 def _with_first(track: Track) -> Points:

@@ -12,7 +12,7 @@ from pulseboard.diagnose.roles.words import FILLERS, TRAIN, VALIDATION, words_of
 Kind = Literal["loss", "error", "score"]
 Part = Literal["whole", "typed", "component", "auxiliary", "reinforcement", "adversarial"]
 
-_LOSS = frozenset("loss losses nll xent bce crossentropy logloss criterion elbo".split())
+_LOSS = frozenset("loss losses recon reconstruction nll xent bce crossentropy logloss criterion elbo".split())
 # The others say which loss it is: `bce` next to `loss` is a part of it, or another one.
 _PLAIN = frozenset("loss losses criterion elbo".split())
 _ERROR = frozenset("mse rmse mae mape error err perplexity ppl wer cer bpb bpc bpd fid eer".split())

@@ -27,7 +27,7 @@ SPECIAL_ROLES: tuple[Role, ...] = (
         "collapse.std",
         "standard deviation of features along a dimension, on average",
         "watch.measure(collapse, features, level=0)",
-        matches(r"\bmean std per dim\b|\bfeature std\b|\bembedding std\b"),
+        matches(r"\bmean std per dim\b|\b(features?|embeddings?|representations?|latents?|z|repr) std\b|\bstd z\b"),
         many=True,
     ),
     Role(

@@ -191,7 +191,8 @@ ROLES: tuple[Role, ...] = (
         "samples or tokens a second",
         "pb.watch(model, optimizer)",
         matches(
-            r"\b(tokens|tok|samples|examples|images|imgs|img|steps|it|its|iter|iters) (per )?(sec|second|s)\b"
+            r"\b(tokens|tok|words|frames|sentences|batches|samples|examples|images|imgs|img|steps|it|its|iter|iters)"
+            r" (per )?(sec|second|s)\b"
             r"|\btps\b|\bwps\b|\bips\b|\bthroughput\b"
         ),
         many=True,
@@ -202,7 +203,7 @@ ROLES: tuple[Role, ...] = (
         "pb.init(telemetry_secs=10)",
         matches(
             r"\bram main process|\bvram allocated\b|\bmemory allocated\b|\bmax active\b|\bmemory used\b|\brss\b"
-            r"|^(train |gpu |cuda |cpu )*mem(ory)? (mb|gb|mib|gib)$"
+            r"|^(train |gpu |cuda |cpu |system |sys |host |process )*(mem|memory|ram) (mb|gb|mib|gib)$"
         ),
         many=True,
     ),

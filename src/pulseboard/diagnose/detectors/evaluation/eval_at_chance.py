@@ -20,6 +20,7 @@ from pulseboard.diagnose.facts.scores import (
     at_chance,
     choices,
     is_from_zero,
+    nearly_perfect,
     never_improved,
     scale_of,
 )
@@ -82,7 +83,13 @@ def eval_at_chance(case: Case) -> Iterator[Finding]:
             )
             return
         # A number of choices that was guessed rules nothing out.
-        if benchmark or choices(case).confidence > _SURE or may_rise(case) or _is_regression(case):
+        if (
+            benchmark
+            or choices(case).confidence > _SURE
+            or may_rise(case)
+            or _is_regression(case)
+            or nearly_perfect(case)
+        ):
             continue
         if track.finite_count < case.limit(SLUG, "alone") and _training_rises(case, track):
             continue

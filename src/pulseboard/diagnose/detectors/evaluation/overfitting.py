@@ -99,7 +99,10 @@ def _turn(case: Case, validation: Objective, training: Objective | None) -> _Tur
     if training is not None and training.track is not None and validation.track is not None:
         steps = steps_on_clock(validation.track, training.track)
         at = int(steps[min(found.best_at, len(steps) - 1)])
-    if training is not None and (not _keeps_falling(training, at) or _upset(training, at)):
+    # Several times what it was at first is a loss whatever training does.
+    lost = found.end > case.limit(SLUG, "times_first") * max(float(validation.points.values[0]), 0.0)
+    lost = lost and found.points >= _FEW and validation.points.values[0] > 0
+    if training is not None and not lost and (not _keeps_falling(training, at) or _upset(training, at)):
         return None
     return _Turn(validation, found)
 

@@ -161,9 +161,9 @@ def _all_crawl(case: Case, found: Course) -> bool:
 
     Straight as the learning rate goes: half of it makes half of the way.
     """
-    curves = validation_curves(case, points=int(case.limit(SLUG, "evaluations_of_line")))
-    kinds, limit = regime(case).value or frozenset(), case.limit(SLUG, "line")
-    rate = schedule(case).value
+    curves = validation_curves(case, points=int(case.limit(SLUG, "evaluations")))
+    kinds, rate = regime(case).value or frozenset(), schedule(case).value
+    limit = case.limit(SLUG, "line" if rate is None else "line_of_rate")
     if not curves or not case.finished or found.points < case.limit(SLUG, "slow_points"):
         return False
     # The loss of a picture has a floor of unknown height, and a usual rate is not the reason for small steps.

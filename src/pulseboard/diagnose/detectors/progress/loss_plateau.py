@@ -12,7 +12,7 @@ from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.objective import loss_course, objective
 from pulseboard.diagnose.facts.regime import may_rise, regime
 from pulseboard.diagnose.facts.schedule import rate_is_high
-from pulseboard.diagnose.facts.scores import AREAS, accuracies, never_improved, scale_of, score_of
+from pulseboard.diagnose.facts.scores import AREAS, accuracies, nearly_perfect, never_improved, scale_of, score_of
 from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.phrases import count, digits_of, number
 from pulseboard.diagnose.roles.quantity import quantity_of
@@ -67,6 +67,7 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
     severe = (away is not None and away.above and away.lasting) or (
         not _high_by_nature(case)
         and not case.starts_late
+        and not nearly_perfect(case)
         and not _falls(line, level, p=case.limit(SLUG, "may_fall"))
         and not _validation_improves(case, int(part.steps[0]))
         and not _score_learned(case)
