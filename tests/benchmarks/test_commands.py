@@ -18,7 +18,7 @@ def test_the_list_has_a_line_for_each_command(run_benchmark):
     done = run_benchmark("benchmarks")
     assert done.returncode == 0, done.stderr
     listed = re.findall(r"^  (\w+) +\S", done.stdout, re.MULTILINE)
-    assert sorted(listed) == sorted([*SUBJECTS, "compare", "kills", "versions"])
+    assert sorted(listed) == sorted([*SUBJECTS, "alerts", "compare", "kills", "launch", "scale", "versions"])
 
 
 @pytest.mark.parametrize("name", SUBJECTS)

@@ -15,7 +15,15 @@ from servers import a_server
 from web.page_logs import write_gallery, write_hostile, write_study
 from web.waiting import track_work
 
+# The browser's own address bar renders two pages for each page that opens, with three quarters of the time of a short
+# test. The last --disable-features counts, so those that Playwright switches off are here too.
+DISABLED = """
+WebUIOmniboxPopup WebUIOmniboxAimPopup AimEnabled AvoidUnnecessaryBeforeUnloadCheckSync DestroyProfileOnBrowserClose
+HttpsUpgrades HttpsFirstBalancedModeAutoEnable LensOverlay MediaRouter NetworkTimeServiceQuerying OptimizationHints
+PaintHolding PreconnectToSearch ThirdPartyStoragePartitioning
+""".split()
 FLAGS = [
+    f"--disable-features={','.join(DISABLED)}",
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
