@@ -123,7 +123,7 @@ def test_a_batch_whose_pusher_died_is_carried_out_by_another_one(tmp_path, url, 
         assert check(connection).open_plans == 0
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [8, pytest.param(20, marks=pytest.mark.long)])
 def test_killed_pushers_and_a_killed_server_leave_every_row_in_the_database_once(clickhouse, kills):
     script = Path(__file__).with_name("kills.py")
     done = subprocess.run([sys.executable, script, "--kills", str(kills)], capture_output=True, text=True, timeout=600)
