@@ -93,7 +93,7 @@ class Dashboard:
         database: str | None = None,
         project: str = "",
     ) -> None:
-        """`database` is the URL of a database that holds the runs; there are no log directories then.
+        """`database` is the URL of a database that holds the runs, in place of log directories.
 
         `project` limits it to the runs of a database whose names begin with it.
         """

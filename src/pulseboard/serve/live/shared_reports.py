@@ -56,7 +56,7 @@ class SharedReports:
         return True
 
     def left_behind(self) -> list[str]:
-        """The runs that workers were to diagnose, if there are no workers any more."""
+        """The runs left to workers, once no worker is running."""
         try:
             if not self._held or self._stored.workers():
                 return []
