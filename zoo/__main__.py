@@ -8,6 +8,7 @@ python -m zoo earlier --dir .zoo          score it when healthy runs of the same
 python -m zoo labels                      score it on real runs that were labeled by hand
 python -m zoo wild --list                 score it on published logs, and list every alarm and every missed problem
 python -m zoo wild --row NAME --write docs/diagnosis-score.md
+python -m zoo wild --views                the same logs with fewer points, more noise, no validation, ...
 python -m zoo foreign --dir DIR --list    score it on trainings by other frameworks, below DIR/runs and DIR/truth
 python -m zoo small --dir .zoo-small      train small trainings of many kinds and styles, and score half
 python -m zoo small --held-out            the totals of the other half, which is never used for tuning
@@ -27,7 +28,7 @@ from zoo.build import build
 from zoo.foreign.build import build_bases
 from zoo.plan import leave_one_base_out, planned_trainings
 from zoo.score import Judged, interval, judge, judge_views, misses, score
-from zoo.scoring import cause_tables, foreign, guide_rules, small, verdicts, wild
+from zoo.scoring import cause_tables, foreign, guide_rules, small, verdicts, wild, wild_views
 from zoo.scoring.figures import figures
 from zoo.views import VIEWS
 
@@ -67,6 +68,7 @@ def main() -> None:
     parser.add_argument("--aside", action="store_true", help="only held-out trainings")
     parser.add_argument("--misses", action="store_true", help="list wrong diagnoses of the tuning part")
     parser.add_argument("--list", action="store_true", help="list every alarm and every missed problem")
+    parser.add_argument("--views", action="store_true", help="published logs as others might have logged them")
     parser.add_argument(
         "--held-out", action="store_true", help="the foreign bases that are held out from tuning, not the others"
     )
@@ -148,6 +150,13 @@ def score_wild(args: argparse.Namespace) -> None:
         return
     collected = wild.diagnosed(args.dir, jobs=args.jobs, only=args.only)
     cases = wild.cases_of(collected)
+    if args.views:
+        results = wild_views.seen(cases, wild.folders(args.only), jobs=args.jobs)
+        text = wild_views.summary(cases, results, details=args.list)
+        print(text)
+        if args.write:
+            write(args.write, text, mark="wild-views")
+        return
     if args.list:
         print(wild.listing(cases))
     print(wild.summary(figures(cases), collected))
