@@ -196,3 +196,9 @@ def test_every_phrase_completes_the_sentence_that_something_is_so():
     for sign in all_signs().values():
         assert sign.phrase[0].islower(), sign.name
         assert not sign.phrase.endswith("."), sign.name
+
+
+def test_few_returns_are_compared_without_reaching_before_the_first(case, recwarn):
+    seen = signs_of(case({"return": np.array([0.0, 1, 2, 3, -5, -5, -5, -5, -5])}))
+    assert seen["sign:return-drops"] is True
+    assert not recwarn.list

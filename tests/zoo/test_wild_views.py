@@ -40,6 +40,8 @@ def test_noise_changes_a_loss_but_neither_its_sign_nor_a_learning_rate():
     assert (np.sign(after.values) == np.sign(before.values)).all()
     assert (after.values != before.values).mean() > 0.9
     assert (VIEWS["a little more noise"](series("lr")).values == series("lr").values).all()
+    clock = Series("elapsed", before.steps, before.wall_times, before.wall_times, before.orphaned)
+    assert (VIEWS["a little more noise"](clock).values == clock.values).all()
 
 
 @pytest.mark.parametrize(

@@ -69,10 +69,12 @@ def rounded(digits: int) -> Points:
 
 
 def noisier(series: Series) -> Series:
-    """A little more of the noise that a curve has anyway: another seed might have had it."""
+    """A little more of the noise that a curve has anyway: another seed might have had it. Counters and clocks have none."""
     values = series.values
-    moves = np.abs(np.diff(values[np.isfinite(values)]))
-    if len(moves) < FEWEST or "lr" in series.tag.lower() or "rate" in series.tag.lower():
+    moves = np.diff(values[np.isfinite(values)])
+    counts = (moves >= 0).all()
+    moves = np.abs(moves)
+    if len(moves) < FEWEST or counts or "lr" in series.tag.lower() or "rate" in series.tag.lower():
         return series
     rng = np.random.default_rng(zlib.crc32(series.tag.encode()))
     changed = values + _NOISE * float(np.median(moves)) * rng.standard_normal(len(values))

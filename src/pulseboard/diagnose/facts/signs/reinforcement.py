@@ -82,12 +82,13 @@ def return_drops(case: Case) -> bool | None:
     if values is None:
         return None
     n, width = len(values), 3 if len(values) < 60 else 5
+    start = max(n // 4, width)
     falls = [
-        float(np.median(values[i - width : i]) - np.median(values[i : i + width])) for i in range(n // 4, n - width)
+        float(np.median(values[i - width : i]) - np.median(values[i : i + width])) for i in range(start, n - width)
     ]
     if not falls:
         return None
-    at = n // 4 + int(np.argmax(falls))
+    at = start + int(np.argmax(falls))
     rose = float(np.median(values[max(0, at - 2 * width) : at])) - float(np.median(values[: max(2, n // 10)]))
     return rose > 0 and max(falls) > max(0.5 * rose, 4 * noise_scale(values[: max(at, 6)]))
 
