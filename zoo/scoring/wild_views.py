@@ -69,15 +69,13 @@ def rounded(digits: int) -> Points:
 
 
 def noisier(series: Series) -> Series:
-    """A little more of the noise that a curve has anyway: another seed might have had it. Counters and clocks have none."""
+    """A little more of the noise that a curve has anyway, as with another seed. Counters and clocks have none."""
     values = series.values
     moves = np.diff(values[np.isfinite(values)])
-    counts = (moves >= 0).all()
-    moves = np.abs(moves)
-    if len(moves) < FEWEST or counts or "lr" in series.tag.lower() or "rate" in series.tag.lower():
+    if len(moves) < FEWEST or (moves >= 0).all() or "lr" in series.tag.lower() or "rate" in series.tag.lower():
         return series
     rng = np.random.default_rng(zlib.crc32(series.tag.encode()))
-    changed = values + _NOISE * float(np.median(moves)) * rng.standard_normal(len(values))
+    changed = values + _NOISE * float(np.median(np.abs(moves))) * rng.standard_normal(len(values))
     keeps_sign = np.sign(changed) == np.sign(values)
     within_one = (values > 1) | (changed <= 1)
     return _with(series, np.where(keeps_sign & within_one, changed, values))
