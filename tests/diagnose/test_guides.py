@@ -83,7 +83,14 @@ def test_questions_are_numbered_and_ask_and_steps_are_listed_the_safe_ones_first
 
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_page_is_short(slug):
-    assert 15 <= len(source(slug).splitlines()) <= 45
+    assert 15 <= len(guide(slug).text.splitlines()) <= 70
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_page_can_be_scanned(slug):
+    """No paragraph and no entry of a list is a wall of text."""
+    blocks = re.split(r"\n\s*\n|\n(?=- |\d+\. |#)", guide(slug).text)
+    assert max((len(block.split()), block) for block in blocks)[0] <= 64
 
 
 @pytest.mark.parametrize("slug", SLUGS)

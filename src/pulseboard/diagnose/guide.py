@@ -54,7 +54,7 @@ class Guide:
     @property
     def lead(self) -> str:
         """The first sentence of "What it sees": the finding in one line."""
-        sees = " ".join(self.sections.get("What it sees", "").split())
+        sees = " ".join(self.sections.get("What it sees", "").partition("\n\n")[0].split())
         return re.split(r"(?<=[.:]) (?=[A-Z])", sees, maxsplit=1)[0]
 
     @property
