@@ -21,8 +21,12 @@ def cluster_statements() -> list[str]:
     out = []
     for statement in (one for migration in MIGRATIONS for one in migration):
         sql = re.sub(r"\n\s+", "\n    ", statement.replace("{db}", "team").strip())
-        found = re.match(r"CREATE TABLE IF NOT EXISTS team\.(\w+)", sql)
-        out += [_on_cluster(sql)] if found is None else _tables(sql, found[1])
+        if found := re.match(r"CREATE TABLE IF NOT EXISTS team\.(\w+)", sql):
+            out += _tables(sql, found[1])
+        elif found := re.match(r"ALTER TABLE (team\.\w+)", sql):
+            out += [sql.replace(found[1], f"{name} ON CLUSTER cluster", 1) for name in (f"{found[1]}_local", found[1])]
+        else:
+            out.append(_on_cluster(sql))
     out.append(f"INSERT INTO team.schema_version (version) VALUES ({VERSION})")
     return out
 

@@ -118,4 +118,20 @@ CREATE TABLE IF NOT EXISTS team.audit_local ON CLUSTER cluster (
 CREATE TABLE IF NOT EXISTS team.audit ON CLUSTER cluster AS team.audit_local
     ENGINE = Distributed(cluster, team, audit_local, 1);
 
-INSERT INTO team.schema_version (version) VALUES (3);
+ALTER TABLE team.stored_values_local ON CLUSTER cluster ADD COLUMN IF NOT EXISTS file LowCardinality(String);
+
+ALTER TABLE team.stored_values ON CLUSTER cluster ADD COLUMN IF NOT EXISTS file LowCardinality(String);
+
+ALTER TABLE team.stored_values_local ON CLUSTER cluster ADD COLUMN IF NOT EXISTS offset UInt64;
+
+ALTER TABLE team.stored_values ON CLUSTER cluster ADD COLUMN IF NOT EXISTS offset UInt64;
+
+ALTER TABLE team.stored_values_local ON CLUSTER cluster ADD COLUMN IF NOT EXISTS length UInt64;
+
+ALTER TABLE team.stored_values ON CLUSTER cluster ADD COLUMN IF NOT EXISTS length UInt64;
+
+ALTER TABLE team.stored_values_local ON CLUSTER cluster ADD COLUMN IF NOT EXISTS crc UInt32;
+
+ALTER TABLE team.stored_values ON CLUSTER cluster ADD COLUMN IF NOT EXISTS crc UInt32;
+
+INSERT INTO team.schema_version (version) VALUES (4);

@@ -201,6 +201,7 @@ def serve(
     user_header: str | None = None,
     proxies: Sequence[str] = (),
     follow_links: bool = False,
+    media: Sequence[str] = (),
     certfile: str | None = None,
     keyfile: str | None = None,
     frame_ancestors: Sequence[str] = ("'self'",),
@@ -218,6 +219,7 @@ def serve(
     allow_hosts   further host names that browsers may use for this server
     user_header   header in which a proxy names the user whom it has logged in; `proxies` are its addresses, if not here
     follow_links  also follow symlinks that lead out of the log directories
+    media         of a database: directories and URLs that hold the logs of its runs, for images and audio
     certfile      TLS certificate, with `keyfile` unless it contains the key
     """
     from pulseboard.serve.background import serve as serve_in_background
@@ -238,6 +240,7 @@ def serve(
         user_header=user_header,
         proxies=proxies,
         follow_links=follow_links,
+        media=media,
         certfile=certfile,
         keyfile=keyfile,
         frame_ancestors=frame_ancestors,

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 from database import clickhouse_server
+from remote_hosts.fixtures import bucket, own_cache, s3_endpoint  # noqa: F401
 from remote_hosts.servers import free_ports
 
 _numbers = itertools.count(1)

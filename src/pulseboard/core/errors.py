@@ -49,6 +49,14 @@ class TagNotFound(PulseboardError, KeyError):
     __str__ = Exception.__str__
 
 
+class ValuesNotHere(PulseboardError):
+    """Images or audio of a run in a database are in its log, which cannot be read from here."""
+
+    def __init__(self, log: str, *, why: str, advice: str) -> None:
+        self.log, self.why, self.advice = log, why, advice
+        super().__init__(f"These values are in the log of the run, and {why}. {advice} The log: {log}")
+
+
 class RemoteError(PulseboardError):
     """A remote directory cannot be listed or read."""
 

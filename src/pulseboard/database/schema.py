@@ -85,7 +85,13 @@ _V3 = (
     ENGINE = MergeTree ORDER BY at""",
 )
 
-MIGRATIONS = (_V1, _V2, _V3)
+# Images and audio that stay in the log: where they are there. `file` is empty if the bytes are here.
+_V4 = tuple(
+    f"ALTER TABLE {{db}}.stored_values ADD COLUMN IF NOT EXISTS {column}"
+    for column in ("file LowCardinality(String)", "offset UInt64", "length UInt64", "crc UInt32")
+)
+
+MIGRATIONS = (_V1, _V2, _V3, _V4)
 """Statements that lead from version to version. Each may run twice: a migration that was interrupted is repeated."""
 
 VERSION = len(MIGRATIONS)

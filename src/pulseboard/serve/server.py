@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pulseboard.core.errors import PulseboardError
 from pulseboard.serve.http.sockets import listen, over_ssh
@@ -45,12 +45,13 @@ class Server:
         try:
             if wanted and database is None:
                 raise BadSetting("Tokens of projects (`read@PREFIX`) need a database: pulseboard clickhouse://HOST/DB")
-            self.dashboard: Dashboard = Dashboard(
-                log_directories, title=settings.title, every_secs=settings.reload_secs, database=database
-            )
-            self._projects = {
-                project: Dashboard([], title=settings.title, database=database, project=project) for project in wanted
-            }
+            if settings.media and database is None:
+                raise BadSetting(
+                    "--media says where logs of a database are: pulseboard clickhouse://HOST/DB --media DIR"
+                )
+            of_all: dict[str, Any] = {"title": settings.title, "database": database, "media": settings.media}
+            self.dashboard: Dashboard = Dashboard(log_directories, every_secs=settings.reload_secs, **of_all)
+            self._projects = {project: Dashboard([], project=project, **of_all) for project in wanted}
         except PulseboardError:  # a database that cannot be used
             for listener in self.sockets:
                 listener.close()

@@ -35,6 +35,7 @@ class ServerSettings:
     new_token: bool = False  # replace the token that was generated at an earlier start
     allow_hosts: Sequence[str] = ()
     follow_links: bool = False  # also symlinks that lead out of the log directories
+    media: Sequence[str] = ()  # directories and URLs with the logs of a database, for images and audio
     certfile: str | None = None
     keyfile: str | None = None
     frame_ancestors: Sequence[str] = ("'self'",)

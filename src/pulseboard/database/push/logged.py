@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pulseboard.database.ids import tag_id
+from pulseboard.database.span import Span
 from pulseboard.read.event_files.run import EventFileRun
 from pulseboard.read.run import Run
 from pulseboard.tbformat import kinds
 
-MEDIA = (kinds.IMAGE, kinds.AUDIO)
-"""Kinds that stay in the log directory unless they are asked for: they are large, and not in a database's line."""
+if TYPE_CHECKING:
+    from pulseboard.read.event_files.stored_values import StoredValues
+
+_MEDIA = (kinds.IMAGE, kinds.AUDIO)
+"""Kinds that stay in the log unless they are asked for: they are large, and not in a database's line."""
+
+# A batch is limited in bytes. Those of a value that stays in the log are read for its checksum only.
+_SPAN_FRAC = 1 / 16
+_MAX_READ_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +45,8 @@ class Logged:
     fields: tuple[int, ...] = ()
     metadata: bytes = b""
     value_fields: NDArray[np.uint32] | None = None
-    read: Callable[[int, int], list[bytes]] | None = None
+    costs: NDArray[np.float64] | None = None  # of other values, in bytes: what each adds to a batch
+    read: Callable[[int, int], list[bytes | Span]] | None = None
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -47,8 +58,7 @@ class Logged:
 
 
 def logged(run: Run, *, media: bool = False) -> Iterator[Logged]:
-    """Every series of a run, which may be that of one rank."""
-    without = () if media else MEDIA
+    """Every series of a run, which may be that of one rank. Without `media`, images and audio are spans of the log."""
     for position, (tag, info) in enumerate(run.infos().items()):
         if kinds.SCALAR in info.kinds:
             series = run.series(tag, orphans=True)
@@ -64,21 +74,19 @@ def logged(run: Run, *, media: bool = False) -> Iterator[Logged]:
                 orphaned=series.orphaned,
                 axis="" if axis == run.axis else json.dumps(axis.as_dict()),
             )
-        if other := _others(info.kinds, without):
-            yield from _stored(run, tag, position=position, without=[*without], kinds_there=other)
+        if any(kind != kinds.SCALAR for kind in info.kinds):
+            yield from _stored(run, tag, position=position, media=media)
 
 
-def _others(of_tag: Collection[str], without: Collection[str]) -> list[str]:
-    return [kind for kind in of_tag if kind != kinds.SCALAR and kind not in without]
-
-
-def _stored(run: Run, tag: str, *, position: int, without: list[str], kinds_there: list[str]) -> Iterator[Logged]:
+def _stored(run: Run, tag: str, *, position: int, media: bool) -> Iterator[Logged]:
     log, original = run.source_of(tag)
     if not isinstance(log, EventFileRun):
         return
-    values, info = log.stored_values(original, without=without), log.info(original)
+    values, info = log.stored_values(original), log.info(original)
     if not len(values.steps) or info is None:
         return
+    stays = [number for number in info.fields if not media and kinds.kind_of(number, info.plugin) in _MEDIA]
+    in_log = np.isin(values.fields, stays)
     yield Logged(
         name=tag,
         tag=tag_id(tag, scalar=False),
@@ -92,5 +100,20 @@ def _stored(run: Run, tag: str, *, position: int, without: list[str], kinds_ther
         fields=tuple(sorted(int(number) for number in np.unique(values.fields))),
         metadata=log.metadata(original),
         value_fields=values.fields,
-        read=values.read,
+        costs=np.where(in_log, values.lengths * _SPAN_FRAC, values.lengths),
+        read=lambda start, end: _read(values, in_log, start, end),
     )
+
+
+def _read(values: StoredValues, in_log: NDArray[np.bool_], start: int, end: int) -> list[bytes | Span]:
+    """Values [start, end), with the spans of those that stay in the log."""
+    out: list[bytes | Span] = []
+    while start < end:
+        sizes = np.cumsum(values.lengths[start:end])
+        until = start + max(int(np.searchsorted(sizes, _MAX_READ_BYTES, side="right")), 1)
+        for data, place, stays in zip(
+            values.read(start, until), values.places(start, until), in_log[start:until].tolist(), strict=True
+        ):
+            out.append(Span(*place, zlib.crc32(data)) if stays else data)
+        start = until
+    return out

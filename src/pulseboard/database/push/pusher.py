@@ -202,8 +202,8 @@ class Pusher:
                 if rows_left <= 0 or bytes_left <= 0 or not state.has_news(one):
                     continue
                 n = min(len(one) - state.count, rows_left)
-                if not one.scalar and n:
-                    sizes = np.cumsum(one.values[state.count : state.count + n])
+                if one.costs is not None and n:
+                    sizes = np.cumsum(one.costs[state.count : state.count + n])
                     n = max(int(np.searchsorted(sizes, bytes_left, side="right")), 1)
                     bytes_left -= int(sizes[n - 1])
                 rows_left -= max(n, 1)

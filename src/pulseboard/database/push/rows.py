@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -12,10 +13,14 @@ from pulseboard.database import rollup
 from pulseboard.database.push.ledger import Plan
 from pulseboard.database.push.logged import Logged
 from pulseboard.database.push.state import PartState
+from pulseboard.database.span import Span
 
 Columns = dict[str, tuple[str, Any]]
 
 _POINTS = {"part": "UInt64", "tag": "UInt64", "seq": "UInt64", "step": "Int64", "wall": "Float64"}
+
+_SPAN = {"file": "LowCardinality(String)", "offset": "UInt64", "length": "UInt64", "crc": "UInt32"}
+_IN_DATABASE = Span("", 0, 0, 0)
 
 
 def _of_ids(part: int, tag: int, n: int) -> dict[str, NDArray[Any]]:
@@ -52,9 +57,9 @@ def rollup_rows(batch: Iterable[tuple[Plan, dict[int, Logged]]]) -> Columns:
 
 
 def value_rows(batch: Iterable[tuple[Plan, dict[int, Logged]]]) -> Columns:
-    """The other values of a batch, as bytes."""
+    """The other values of a batch: their bytes, or where these are in the log."""
     pieces = []
-    data: list[bytes] = []
+    stored: list[bytes | Span] = []
     for plan, series in batch:
         for tag, start, end in plan.ranges():
             one = series[tag]
@@ -62,8 +67,14 @@ def value_rows(batch: Iterable[tuple[Plan, dict[int, Logged]]]) -> Columns:
                 columns = _of_ids(plan.part, tag, end - start)
                 columns |= {"seq": np.arange(start, end, dtype=np.uint64), "step": one.steps[start:end]}
                 pieces.append(columns | {"wall": one.walls[start:end], "field": one.value_fields[start:end]})
-                data += one.read(start, end)
-    return {**_joined(pieces, {**_POINTS, "field": "UInt32"}), "data": ("String", data)} if pieces else {}
+                stored += one.read(start, end)
+    if not pieces:
+        return {}
+    spans = [one if isinstance(one, Span) else _IN_DATABASE for one in stored]
+    places = zip(*((os.fsencode(one.file), *one[1:]) for one in spans), strict=True)
+    of_spans: Columns = {name: (kind, list(column)) for (name, kind), column in zip(_SPAN.items(), places, strict=True)}
+    data = [b"" if isinstance(one, Span) else one for one in stored]
+    return {**_joined(pieces, {**_POINTS, "field": "UInt32"}), "data": ("String", data), **of_spans}
 
 
 def series_rows(batch: Iterable[tuple[Plan, PartState, dict[int, Logged]]]) -> Columns:

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from pulseboard.core.axes import Step, Tag, WallTime
 from pulseboard.core.errors import TagNotFound
 from pulseboard.core.note import Note
 from pulseboard.core.series import Series
+from pulseboard.database.span import Span
 from pulseboard.database.stored.points import BLOCK, PointCache
 from pulseboard.database.stored.series_rows import Rows, SeriesRow, series_rows
 from pulseboard.read.axis.info import AxisInfo
@@ -30,6 +31,17 @@ from pulseboard.tbformat.summary import decode_value
 if TYPE_CHECKING:
     from pulseboard.core.values import HParams
     from pulseboard.database.connection import Connection
+    from pulseboard.database.stored.log_files import LogFiles
+
+
+class _Value(NamedTuple):
+    seq: int
+    step: int
+    wall: float
+    field: int
+    data: bytes
+    span: Span | None  # where the data is, if it stayed in the log
+
 
 # All scalars of a run are read with one query up to this many points.
 _MAX_POINTS_AT_ONCE = 2_000_000
@@ -51,10 +63,12 @@ class StoredRun(Run):
         directory: str,
         points: PointCache,
         connection: Connection,
+        log_files: LogFiles,
     ) -> None:
         self.id = id
         self._info, self._host = info, host
-        self._connection, self._point_cache = connection, points
+        self._connection, self._point_cache, self._log_files = connection, points, log_files
+        self._left_out: dict[Tag, Note] = {}
         self.name = name
         self.aliases = tuple(info["aliases"]) if rank == 0 else ()
         self.format = info["format"]
@@ -75,6 +89,7 @@ class StoredRun(Run):
                 directory=directory,
                 points=points,
                 connection=connection,
+                log_files=log_files,
             )
             self.ranks[number].ranks = {0: self.ranks[number]}
 
@@ -178,26 +193,49 @@ class StoredRun(Run):
     # ---- values of other kinds
 
     def values(self, tag: Tag, *, kind: str, orphans: bool = False) -> list[Any]:
-        """The tag's values of one kind, decoded. Raises TagNotFound."""
+        """The tag's values of one kind, decoded. Raises TagNotFound.
+
+        Raises ValuesNotHere if they are in a log that cannot be read here. If only some are, they are left out, and a
+        note says so.
+        """
         row, info = self.row(tag, scalar=False), self.infos().get(tag)
         if row is None or info is None or kind not in info.kinds:
             raise TagNotFound(tag, run=self.name, kind=kind, known=self.tags(kind))
         lost = orphaned(row)
+        fields = [number for number in row.fields if kinds.kind_of(number, row.plugin) == kind]
         out: list[Any] = []
-        for seq, step, wall, field, data in self._stored(row):
-            if kinds.kind_of(field, row.plugin) != kind or (lost[seq] and not orphans):
-                continue
+        for value in self._with_data([one for one in self._stored(row, fields) if orphans or not lost[one.seq]], tag):
+            step, wall, data = value.step, value.wall, value.data
             try:
-                out.append(decode_value(kind, data, row.metadata, step=step, wall_time=wall, field=field))
+                out.append(decode_value(kind, data, row.metadata, step=step, wall_time=wall, field=value.field))
             except ValueError:
                 continue  # the pusher's log has a note about it
         return out
 
-    def _stored(self, row: SeriesRow) -> Iterator[tuple[int, int, float, int, bytes]]:
-        sql = """SELECT seq, step, wall, field, data FROM {db}.stored_values
-        WHERE part = {part:UInt64} AND tag = {tag:UInt64} AND seq < {count:UInt64} ORDER BY seq"""
-        found = self._connection.rows(sql, binary=True, part=self.part, tag=row.tag, count=row.points)
-        return ((int(seq), int(step), float(wall), int(field), data) for seq, step, wall, field, data in found)
+    def _stored(self, row: SeriesRow, fields: list[int]) -> Iterator[_Value]:
+        sql = """SELECT seq, step, wall, field, data, file, offset, length, crc FROM {db}.stored_values
+        WHERE part = {part:UInt64} AND tag = {tag:UInt64} AND seq < {count:UInt64} AND field IN {fields:Array(UInt32)}
+        ORDER BY seq"""
+        for seq, step, wall, field, data, file, *place in self._connection.rows(
+            sql, binary=True, part=self.part, tag=row.tag, count=row.points, fields=fields
+        ):
+            span = Span(os.fsdecode(file), *place) if file else None
+            yield _Value(int(seq), int(step), float(wall), int(field), data, span)
+
+    def _with_data(self, values: list[_Value], tag: Tag) -> list[_Value]:
+        """The values with the bytes of those that stayed in the log. What cannot be read there is left out."""
+        spans = [one.span for one in values if one.span is not None]
+        if not spans:
+            return values
+        found = self._log_files.read(spans, host=self._host)
+        if missing := sum(span not in found for span in spans):
+            what = f"Left out {missing} of {len(spans)} values of tag {tag!r}: they are in logs that are not here."
+            self._left_out[tag] = Note("unreadable", what, self.location)
+        return [
+            one if one.span is None else one._replace(data=found[one.span])
+            for one in values
+            if one.span is None or one.span in found
+        ]
 
     # ---- configuration
 
@@ -293,8 +331,8 @@ class StoredRun(Run):
         return [self.location]
 
     def notes(self) -> list[Note]:
-        """What was wrong with its files."""
-        return [Note(*note) for note in self._info["notes"]]
+        """What was wrong with its files, and what could not be read in them since."""
+        return [*(Note(*note) for note in self._info["notes"]), *self._left_out.values()]
 
 
 def orphaned(row: SeriesRow) -> np.ndarray[Any, np.dtype[np.bool_]]:

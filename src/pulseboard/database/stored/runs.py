@@ -14,6 +14,7 @@ from pulseboard.core.note import Note
 from pulseboard.database import schema
 from pulseboard.database.connection import Connection, DatabaseError
 from pulseboard.database.stored.files import OVERLAP_MICROSECS, FileCopies
+from pulseboard.database.stored.log_files import LogFiles
 from pulseboard.database.stored.points import PointCache
 from pulseboard.database.stored.run import StoredRun
 from pulseboard.database.stored.series_rows import series_rows
@@ -31,20 +32,24 @@ _log = logging.getLogger("pulseboard.serve")
 class StoredRuns(Runs):
     """Runs of a database, by name. Of two runs with one name, the later one is shown with its host."""
 
-    def __init__(self, connection: Connection, *, project: str = "") -> None:
-        """`project` limits them to those whose names begin with it."""
+    def __init__(self, connection: Connection, *, project: str = "", media: Iterable[str] = ()) -> None:
+        """`project` limits them to those whose names begin with it. `media` are directories and URLs with their logs.
+
+        Images and audio that stayed in the logs are read there.
+        """
         super().__init__([])
         self.connection, self._project = connection, project
         schema.require(connection)
         self.point_cache = PointCache(connection)
+        self._log_files = LogFiles(media)
         self._files = FileCopies(connection)
         self._described: dict[int, tuple[int, str, dict[str, Any]]] = {}  # by run: when, host, description
         self._since = 0
 
     @classmethod
-    def open(cls, url: str, *, project: str = "") -> StoredRuns:
-        """Connect to a database. Raises DatabaseError, and BadDatabaseUrl."""
-        return cls(Connection(parse_url(url)), project=project)
+    def open(cls, url: str, *, project: str = "", media: Iterable[str] = ()) -> StoredRuns:
+        """Connect to a database. Raises DatabaseError, BadDatabaseUrl, and LogNotFound for a directory of `media`."""
+        return cls(Connection(parse_url(url)), project=project, media=media)
 
     def __repr__(self) -> str:
         return f"Runs({str(self.connection.url)!r}, {len(self)} runs)"
@@ -115,6 +120,7 @@ class StoredRuns(Runs):
             directory=self._files.directory(run_id),
             points=self.point_cache,
             connection=self.connection,
+            log_files=self._log_files,
         )
 
     def follow(self, *, every_secs: float = 5.0, stop: threading.Event | None = None) -> Iterator[Changes]:

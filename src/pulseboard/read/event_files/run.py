@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pulseboard.core.axes import Tag, WallTime
@@ -199,14 +199,14 @@ class EventFileRun(Run):
                 return file.read([(entry.meta_offset, entry.meta_length)])[0]
         return b""
 
-    def stored_values(self, tag: Tag, *, without: Collection[str] = ()) -> StoredValues:
-        """The tag's values as they are in the files, except scalars and those of some kinds. Raises TagNotFound."""
+    def stored_values(self, tag: Tag) -> StoredValues:
+        """The tag's values as they are in the files, except scalars. Raises TagNotFound."""
         from pulseboard.read.event_files.stored_values import StoredValues
 
         info = self.info(tag)
         if info is None:
             raise TagNotFound(tag, run=self.name, kind="stored", known=self.tags())
-        left_out = {kinds.SCALAR, kinds.DECLARATION, *without}
+        left_out = {kinds.SCALAR, kinds.DECLARATION}
         fields = [number for number in info.fields if kinds.kind_of(number, info.plugin) not in left_out]
         return self._consistent(lambda: StoredValues(tag, self.files, fields=fields))
 

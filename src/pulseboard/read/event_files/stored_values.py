@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pulseboard.core.axes import Tag
+from pulseboard.core.locations import location_of
 from pulseboard.read.event_files.event_file import EventFile
 from pulseboard.read.event_files.timeline import Part, Spans, parts_of
 
@@ -37,10 +38,15 @@ class StoredValues:
 
     def read(self, start: int, end: int) -> list[bytes]:
         """The bytes of values [start, end)."""
-        out: list[bytes] = []
+        return [data for file, spans in self._of(start, end) for data in file.read(spans)]
+
+    def places(self, start: int, end: int) -> list[tuple[str, int, int]]:
+        """Where values [start, end) are: the path or URL of a file, offset and length."""
+        return [(location_of(file.path), *span) for file, spans in self._of(start, end) for span in spans]
+
+    def _of(self, start: int, end: int) -> Iterator[tuple[EventFile, list[tuple[int, int]]]]:
         for part, spans in self._pieces:
             n = len(spans.steps)
             if start < n and end > 0:
-                out += part.file.read(spans.locations()[max(start, 0) : end])
+                yield part.file, spans.locations()[max(start, 0) : end]
             start, end = start - n, end - n
-        return out

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
-from pulseboard.core.errors import PulseboardError, RunNotFound, TagNotFound
+from pulseboard.core.errors import PulseboardError, RunNotFound, TagNotFound, ValuesNotHere
 from pulseboard.serve.http import responses
 from pulseboard.serve.http.endpoint import ApiRequest, Endpoint, load_endpoints
 from pulseboard.serve.http.errors import (
@@ -184,6 +184,8 @@ class App:
                 )
         except (RunNotFound, TagNotFound) as error:
             raise NotFound(str(error), do="api/runs and api/tags list the runs and tags.") from error
+        except ValuesNotHere as error:
+            raise NotFound(str(error)) from error
         except HttpError:
             raise
         except PulseboardError as error:

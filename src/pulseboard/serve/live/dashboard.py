@@ -66,14 +66,14 @@ def _from_files(log_directories: Sequence[LogDirectory]) -> _Source:
     return _Source(runs, LocalCharts(runs), places, [one.location for one in log_directories], index)
 
 
-def _from_database(url: str, project: str) -> _Source:
+def _from_database(url: str, project: str, media: Sequence[str]) -> _Source:
     from pulseboard.database.stored.charts import StoredCharts
     from pulseboard.database.stored.entries import StoredEntries
     from pulseboard.database.stored.reports import StoredReports
     from pulseboard.database.stored.runs import StoredRuns
     from pulseboard.serve.live.shared_reports import SharedReports
 
-    runs = StoredRuns.open(url, project=project)
+    runs = StoredRuns.open(url, project=project, media=media)
     place = f"{runs.connection.url}#{project}" if project else str(runs.connection.url)
     marks, views = (StoredEntries(runs.connection, kind) for kind in ("marks", "views"))
     reports = SharedReports(StoredReports(runs.connection))
@@ -92,14 +92,16 @@ class Dashboard:
         marks: MarksFile | None = None,
         database: str | None = None,
         project: str = "",
+        media: Sequence[str] = (),
     ) -> None:
         """`database` is the URL of a database that holds the runs, in place of log directories.
 
-        `project` limits it to the runs of a database whose names begin with it.
+        `project` limits it to the runs of a database whose names begin with it. `media` are directories and URLs that
+        hold their logs: images and audio may have stayed there.
         """
         self.title = title
         self.version: str = sys.modules["pulseboard"].__version__
-        source = _from_files(log_directories) if database is None else _from_database(database, project)
+        source = _from_files(log_directories) if database is None else _from_database(database, project, media)
         self.runs, self.charts, self._index = source.runs, source.charts, source.index
         self.directories = source.places
         """The log directories, as `name:path` if they have names; or the database."""

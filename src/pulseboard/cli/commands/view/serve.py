@@ -90,6 +90,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     access.add_argument(
         "--follow_links", action="store_true", help="follow symlinks that lead out of the log directories"
     )
+    access.add_argument(
+        "--media",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="directory or URL that holds logs of runs in a database: images and audio are read there; repeatable",
+    )
     access.add_argument("--certfile", metavar="FILE", help="TLS certificate")
     access.add_argument("--keyfile", metavar="FILE", help="TLS key")
     ignored = parser.add_argument_group("accepted for compatibility with TensorBoard, without effect")
@@ -136,6 +143,7 @@ def options_of(args: argparse.Namespace) -> dict[str, Any]:
         "user_header": args.user_header,
         "proxies": args.proxy,
         "follow_links": args.follow_links,
+        "media": args.media,
         "certfile": args.certfile,
         "keyfile": args.keyfile,
     }
