@@ -293,3 +293,23 @@ def test_row_numbers_without_a_name_are_the_steps_and_the_header_is_left_out(tmp
     assert points(run, "loss") == [(i, 9.0 - i) for i in range(5)]
     run = only_run(written(tmp_path / "history.csv", ",accuracy,loss\n" + rows.replace("1,", "7.5,")))
     assert points(run, "accuracy")[0] == (0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "tags"),
+    [
+        ("loss.csv", ",train,val", ["loss/train", "loss/val"]),
+        ("val_accuracy.csv", ",0", ["val_accuracy"]),
+        ("loss.csv", ",loss,lr", ["loss", "lr"]),
+    ],
+)
+def test_a_frame_of_one_metric_gets_its_name_from_the_file(tmp_path, name, header, tags):
+    width = header.count(",")
+    run = only_run(written(tmp_path / name, header + "\n" + "".join(f"{i}{',0.5' * width}\n" for i in range(3))))
+    assert sorted(run.tags()) == tags
+    assert points(run, tags[0]) == [(0, 0.5), (1, 0.5), (2, 0.5)]
+
+
+def test_a_frame_of_something_else_is_not_a_run(tmp_path):
+    written(tmp_path / "pixels.csv", ",0\n0,0.5\n1,0.5\n")
+    assert not runs_of_other_formats(tmp_path)

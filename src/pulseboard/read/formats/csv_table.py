@@ -33,22 +33,37 @@ METRIC_NAME = re.compile(
 # Datasets have columns of errors and scores too, but rarely these.
 _TRAINING_NAME = re.compile(rf"loss|{_ACCURACY}|perplexity|train_|val_", re.IGNORECASE)
 
+_SPLITS = ("train", "training", "val", "valid", "validation", "test")
+
 _DELIMITERS = ",;\t|"
 _MAX_NAME_WORDS = 4
 _MAX_PRIMES = 9
 
 
-def header_of(lines: list[str]) -> list[str]:
+def header_of(lines: list[str], path: str = "") -> list[str]:
     """The column names in a file's first lines; empty if they do not begin with a header."""
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     try:
         names = next(csv.reader([first], delimiter=delimiter_of(first)), [])
     except csv.Error:
         return []
-    names = [name.strip() for name in names]
+    names = names_in_frame([name.strip() for name in names], path)
     if not any(names) or any(number(name) is not None for name in names):
         return []
     return names
+
+
+def names_in_frame(names: list[str], path: str) -> list[str]:
+    """A frame that pandas wrote to `loss.csv`: `,train,val` becomes `loss/train` and `loss/val`, `,0` becomes `loss`.
+
+    Names that say something by themselves are left as they are.
+    """
+    metric = os.path.basename(path).split(".")[0]
+    if len(names) < 2 or names[0] or not METRIC_NAME.search(metric):
+        return names
+    if names[1:] == ["0"]:
+        return ["", metric]
+    return ["", *(f"{metric}/{name}" if name.lower() in _SPLITS else name for name in names[1:])]
 
 
 def delimiter_of(header: str) -> str:
@@ -57,7 +72,7 @@ def delimiter_of(header: str) -> str:
 
 
 def _is_training_csv(candidate: Candidate) -> bool:
-    names = header_of(candidate.lines[:100])
+    names = header_of(candidate.lines[:100], candidate.path)
     rows = [line for line in candidate.lines[1:100] if line.strip() and not line.startswith("#")]
     if not candidate.path.lower().endswith((".csv", ".tsv")) and not _is_regular(names, candidate.lines[:100]):
         return False
@@ -163,12 +178,15 @@ class CsvTable:
             cells = next(csv.reader([line], delimiter=self.delimiter, skipinitialspace=True), [])
         except csv.Error:
             cells = []
-        self._names = _distinct([cell.strip() for cell in cells])
+        self._names = self._distinct_names(cells)
+
+    def _distinct_names(self, cells: list[str]) -> list[str]:
+        return _distinct(names_in_frame([cell.strip() for cell in cells], self.path))
 
     def _classify(self, line: str, tokens: list[Token]) -> LinePlan | None:
         """A row by the types of its cells. The header, and its repetition in a file written twice, are not rows."""
         cells = [token.text for token in tokens]
-        if line.startswith("#") or _distinct([cell.strip() for cell in cells]) == self._names:
+        if line.startswith("#") or self._distinct_names(cells) == self._names:
             return None
         if is_header(cells, self._names):
             self._header_changes = True
