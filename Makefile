@@ -159,15 +159,11 @@ audit: $(VENV)/.user  ## look for known vulnerabilities in the dependencies of t
 kills: $(VENV)/.user  ## count what 200 killed processes lose of each kind of record; docs/design/recording.md has the result
 	$(BIN)/python -m benchmarks.kills 200
 
-bench: $(VENV)/.dev page  ## measure reading, writing, watching, serving, the page, charts and diagnosis; writes docs/benchmarks.md
+# Peers that are missing are installed before the clock starts. MINUTES=35 stops in time, with what is measured by then.
+bench: clickhouse browser $(VENV)/.dev page  ## measure everything in one run, about 30 minutes; writes docs/benchmarks.md; RESUME=1 continues
 	-$(PIP) 'trainscope>=1.8'
-	$(BIN)/python -m benchmarks.read --write docs/benchmarks.md
-	$(BIN)/python -m benchmarks.write --write docs/benchmarks.md
-	$(BIN)/python -m benchmarks.watch --write docs/benchmarks.md
-	$(BIN)/python -m benchmarks.serve --write docs/benchmarks.md
-	$(BIN)/python -m benchmarks.page --write docs/benchmarks.md
-	$(BIN)/python -m benchmarks.charts --write docs/benchmarks.md
-	$(BIN)/python -m benchmarks.diagnose --write docs/benchmarks.md
+	$(BIN)/python -m benchmarks.write.environments
+	$(BIN)/python -m benchmarks.everything --write docs/benchmarks.md $(if $(RESUME),--resume) $(if $(MINUTES),--minutes $(MINUTES))
 
 zoo: $(VENV)/.dev  ## train the zoo (90 minutes the first time) and score the diagnosis; writes docs/diagnosis-score.md
 	$(BIN)/python -m zoo build --dir .zoo

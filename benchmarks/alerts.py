@@ -1,4 +1,7 @@
-"""How long it takes from the point that shows a fault to the message: `python -m benchmarks.alerts [--rounds 10]`.
+"""alerts: how long it takes from the point that shows a fault in a log to the message.
+
+    python -m benchmarks.alerts --write docs/benchmarks.md
+    python -m benchmarks.alerts --quick        a smoke test; its figures mean nothing
 
 `pulseboard alerts watch` runs as its own process. A CSV log that knows nothing of it turns to NaN, and the time counts
 until a webhook and a mail server of this machine have the message.
@@ -7,6 +10,7 @@ until a webhook and a mail server of this machine have the message.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import socket
 import statistics
@@ -15,10 +19,19 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from benchmarks.harness.command import Benchmark, Missing, measure_selected
+from benchmarks.harness.paths import WORK
+from benchmarks.harness.report import Check, Part, table
+from benchmarks.harness.sampling import Quiet, ToolFailed
+
+TARGET_SECS = 5.0
 STEPS, NAN_ROWS = 200, 40
+_FIRST_LOOK_SECS = 5.0  # at all runs, before a fault is written
 
 
 class _Arrivals:
@@ -37,21 +50,54 @@ class _Arrivals:
                     self._changed.notify_all()
 
     def wait(self, channel: str, run: str) -> float:
-        """The time of arrival. Raises TimeoutError after two minutes."""
+        """The time of arrival. Raises ToolFailed after two minutes."""
         with self._changed:
             if not self._changed.wait_for(lambda: (channel, run) in self._at, 120):
-                raise TimeoutError(f"No message about {run} at the {channel}.")
+                raise ToolFailed(f"No message about {run} at the {channel} after two minutes.")
             return self._at[channel, run]
 
 
-def main() -> None:
-    """Measure, and print the median and the longest delay."""
-    from aiosmtpd.controller import Controller
+def measure(options: argparse.Namespace, quiet: Quiet) -> list[Part]:
+    """The one part."""
+    for package in ("apprise", "aiosmtpd"):
+        if importlib.util.find_spec(package) is None:
+            raise Missing(f"{package} is not installed. Install it with: pip install {package}")
+    parts = {"delay": lambda: _delay(rounds=1 if options.quick else options.repeat)}
+    return measure_selected(BENCHMARK, parts, options)
 
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=10)
-    args = parser.parse_args()
+
+def _delay(*, rounds: int) -> Part:
     arrivals = _Arrivals()
+    with tempfile.TemporaryDirectory(dir=WORK) as temporary, _servers(arrivals) as (web, mail):
+        rules = Path(temporary) / "alerts.toml"
+        rules.write_text(
+            f'[[destination]]\nname = "hook"\nwebhook = "http://127.0.0.1:{web}/"\n'
+            f'[[destination]]\nname = "mail"\nurl = "mailto://127.0.0.1:{mail}?from=a@example.com&to=b@example.com'
+            '&mode=insecure"\n'
+        )
+        delays = _delays(Path(temporary), rules, arrivals, rounds)
+    checks = [
+        Check(
+            f"from the point that shows a fault to the message at the {channel}, the longest of {rounds}",
+            f"{max(found):.1f} s",
+            f"at most {TARGET_SECS:g} s",
+            max(found) <= TARGET_SECS,
+        )
+        for channel, found in delays.items()
+    ]
+    rows = [(channel, f"{statistics.median(found):.1f} s", f"{max(found):.1f} s") for channel, found in delays.items()]
+    text = (
+        f"{rounds} CSV logs of {STEPS} steps, watched by `pulseboard alerts watch`, turn to NaN one after the other; "
+        "the webhook and the mail server are on the same machine.\n\n"
+        + table(("message at", "median", "longest"), rows)
+    )
+    return Part("Delay of a message", text, checks, delays)
+
+
+@contextmanager
+def _servers(arrivals: _Arrivals) -> Iterator[tuple[int, int]]:
+    """A webhook and a mail server: their ports."""
+    from aiosmtpd.controller import Controller
 
     class Hook(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -64,7 +110,7 @@ def main() -> None:
 
     class Mail:
         async def handle_DATA(self, server: object, session: object, envelope: object) -> str:  # noqa: N802
-            arrivals.note("mail", envelope.content.decode("utf-8", "replace"))  # type: ignore[attr-defined]
+            arrivals.note("mail server", envelope.content.decode("utf-8", "replace"))  # type: ignore[attr-defined]
             return "250 OK"
 
     web = ThreadingHTTPServer(("127.0.0.1", 0), Hook)
@@ -73,38 +119,34 @@ def main() -> None:
         port = free.getsockname()[1]
     mail = Controller(Mail(), hostname="127.0.0.1", port=port)
     mail.start()
-    with tempfile.TemporaryDirectory() as temporary:
-        rules = Path(temporary) / "alerts.toml"
-        rules.write_text(
-            f'[[destination]]\nname = "hook"\nwebhook = "http://127.0.0.1:{web.server_port}/"\n'
-            f'[[destination]]\nname = "mail"\nurl = "mailto://127.0.0.1:{port}?from=a@example.com&to=b@example.com'
-            '&mode=insecure"\n'
-        )
-        _measure(Path(temporary), rules, arrivals, args.rounds)
-    mail.stop()
-    web.shutdown()
+    try:
+        yield web.server_port, port
+    finally:
+        mail.stop()
+        web.shutdown()
 
 
-def _measure(directory: Path, rules: Path, arrivals: _Arrivals, rounds: int) -> None:
+def _delays(directory: Path, rules: Path, arrivals: _Arrivals, rounds: int) -> dict[str, list[float]]:
+    """Seconds to the message about each run, by channel."""
     logs = directory / "runs"
     for i in range(rounds):
         _write(logs / f"run-{i}" / "metrics.csv", [2.0 / (step + 1) for step in range(STEPS)], first=0)
     env = {**os.environ, "PULSEBOARD_DATA_DIR": str(directory / "data")}
     command = [sys.executable, "-m", "pulseboard", "alerts", "watch", str(logs), "--rules", str(rules)]
-    delays: dict[str, list[float]] = {"webhook": [], "mail": []}
+    delays: dict[str, list[float]] = {"webhook": [], "mail server": []}
     with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as watcher:
         assert watcher.stderr is not None
-        watcher.stderr.readline()
-        time.sleep(5)  # the first look at all runs
-        for i in range(rounds):
-            _write(logs / f"run-{i}" / "metrics.csv", [float("nan")] * NAN_ROWS, first=STEPS)
-            written = time.monotonic()
-            for channel, found in delays.items():
-                found.append(arrivals.wait(channel, f"run-{i}") - written)
-        watcher.terminate()
-    for channel, found in delays.items():
-        print(f"{channel}: {statistics.median(found):.1f} s in the median of {rounds}, {max(found):.1f} s at most")
-    print(f"load of the machine {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores")
+        try:
+            watcher.stderr.readline()
+            time.sleep(_FIRST_LOOK_SECS)
+            for i in range(rounds):
+                _write(logs / f"run-{i}" / "metrics.csv", [float("nan")] * NAN_ROWS, first=STEPS)
+                written = time.monotonic()
+                for channel, found in delays.items():
+                    found.append(arrivals.wait(channel, f"run-{i}") - written)
+        finally:
+            watcher.terminate()
+    return delays
 
 
 def _write(path: Path, values: list[float], *, first: int) -> None:
@@ -116,5 +158,9 @@ def _write(path: Path, values: list[float], *, first: int) -> None:
         stream.writelines(f"{first + i},{value!r}\n" for i, value in enumerate(values))
 
 
+BENCHMARK = Benchmark(
+    name="alerts", title="Alerts", packages=("apprise", "aiosmtpd"), description=__doc__, measure=measure
+)
+
 if __name__ == "__main__":
-    main()
+    sys.exit(BENCHMARK.main())

@@ -1,4 +1,7 @@
-"""What `pulseboard run` costs a training that it watches: `python -m benchmarks.launch [--rounds 3] [--steps 600]`.
+"""launch: what `pulseboard run` costs a training that it watches.
+
+    python -m benchmarks.launch --write docs/benchmarks.md
+    python -m benchmarks.launch --quick        a smoke test; its figures mean nothing
 
 The same torch training with and without, in turn. Counted is the processor time of the training's loop, which it prints
 itself, so that neither imports nor other work on the machine count; and the end is compared bit for bit.
@@ -7,14 +10,23 @@ itself, so that neither imports nor other work on the machine count; and the end
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import pulseboard as pb
+from benchmarks.harness.command import Benchmark, Missing, measure_selected
+from benchmarks.harness.paths import WORK
+from benchmarks.harness.processes import run
+from benchmarks.harness.report import Check, Part, at_most, table
+from benchmarks.harness.sampling import Quiet, Sample, interleaved, median
+
+TARGET_PERCENT = 2.0
+
+WARM_UP = 20
 
 TRAINING = """
 import sys, time, torch
@@ -26,7 +38,7 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 data = torch.randn(4096, 384)
 began = None
 for step in range(int(sys.argv[1])):
-    if step == 20:
+    if step == int(sys.argv[2]):
         began = time.process_time()
     batch = data[torch.randint(0, 4096, (128,))]
     loss = (model(batch) - batch.mean(1, keepdim=True)).square().mean()
@@ -39,41 +51,83 @@ print("END", time.process_time() - began, loss.item().hex())
 """
 
 
-def main() -> None:
-    """Measure, and print both medians and what the run itself reports."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=600)
-    args = parser.parse_args()
-    secs: dict[str, list[float]] = {"without": [], "with": []}
-    ends, reported = set(), []
-    with tempfile.TemporaryDirectory() as temporary:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Options of this benchmark alone."""
+    parser.add_argument("--steps", type=int, default=1200, metavar="N", help="length of the training (%(default)s)")
+
+
+def measure(options: argparse.Namespace, quiet: Quiet) -> list[Part]:
+    """The one part."""
+    if importlib.util.find_spec("torch") is None:
+        raise Missing("torch is not installed. Install it with: pip install 'pulseboard[torch]'")
+    steps, repeat = (60, 1) if options.quick else (options.steps, options.repeat)
+    return measure_selected(BENCHMARK, {"torch": lambda: _torch(quiet, steps=steps, repeat=repeat)}, options)
+
+
+def _torch(quiet: Quiet, *, steps: int, repeat: int) -> Part:
+    with tempfile.TemporaryDirectory(dir=WORK) as temporary:
         script = Path(temporary) / "train.py"
         script.write_text(TRAINING)
-        training = [sys.executable, str(script), str(args.steps)]
-        for i in range(args.rounds):
-            logs = Path(temporary) / f"runs{i}"
-            launcher = [sys.executable, "-m", "pulseboard", "run", "--dir", str(logs), "--no-diagnosis", "--"]
-            for kind, command in (("without", training), ("with", [*launcher, *training])):
-                _, took, end = _last_line(command)
-                secs[kind].append(float(took))
-                ends.add(end)
-            (run,) = pb.read(logs).values()
-            reported.append(float(statistics.median(run.series("pulseboard/overhead").values[1:])))
-    without, with_it = (statistics.median(secs[kind]) for kind in ("without", "with"))
-    print(
-        f"processor time of {args.steps} steps: {without:.2f} s without, {with_it:.2f} s with pulseboard run, ", end=""
+        training = [sys.executable, str(script), str(steps), str(WARM_UP)]
+        measures = {"without": lambda: _without(training), "with": lambda: _with(training, Path(temporary))}
+        samples = interleaved(measures, repeat=dict.fromkeys(measures, repeat), quiet=quiet)
+    secs = {kind: median(found, "loop_cpu_s") for kind, found in samples.items()}
+    ratios = [
+        100 * (with_it["loop_cpu_s"] / without["loop_cpu_s"] - 1)
+        for without, with_it in zip(samples["without"], samples["with"], strict=True)
+    ]
+    ends = {sample["end"] for found in samples.values() for sample in found}
+    percent, pairs = statistics.median(ratios), ", ".join(f"{each:+.1f}" for each in ratios)
+    checks = [
+        at_most(
+            "processor time that `pulseboard run` adds to the steps of a training, percent", percent, TARGET_PERCENT
+        ),
+        Check(
+            "the last loss with and without `pulseboard run`",
+            "the same bit for bit" if len(ends) == 1 else "different",
+            "the same bit for bit",
+            len(ends) == 1,
+        ),
+    ]
+    text = (
+        f"A training in plain torch of {steps:,} steps of {1e3 * secs['without'] / (steps - WARM_UP):.1f} ms on one "
+        f"thread, with and without in turn ({repeat} pairs), without the diagnosis at the end. The first {WARM_UP} "
+        f"steps do not count. Each pair: {pairs} percent. The run itself reports "
+        f"{100 * median(samples['with'], 'reported'):.2f} percent.\n\n"
+        + table(
+            ("training", "CPU s of the steps", "CPU s of the whole process"),
+            [(kind, f"{secs[kind]:.2f}", f"{median(found, 'cpu_s'):.2f}") for kind, found in samples.items()],
+        )
     )
-    print(f"{100 * (with_it / without - 1):+.1f} %; {1e3 * without / args.steps:.1f} ms per step")
-    print(f"reported by the run itself: {100 * statistics.median(reported):.2f} % of the step time")
-    print(f"last loss bit for bit the same: {'yes' if len(ends) == 1 else 'no'}")
+    return Part("A training in torch", text, checks, samples)
 
 
-def _last_line(command: list[str]) -> list[str]:
+def _without(command: list[str]) -> Sample:
     env = {**os.environ, "PYTHONPATH": str(Path(pb.__file__).parents[1])}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-    return done.stdout.strip().splitlines()[-1].split()
+    output, taken = run(command, env=env)
+    _, took, end = output.decode().strip().splitlines()[-1].split()
+    return {**taken, "loop_cpu_s": float(took), "end": end}
 
+
+def _with(training: list[str], directory: Path) -> Sample:
+    with tempfile.TemporaryDirectory(dir=directory) as logs:
+        launcher = [sys.executable, "-m", "pulseboard", "run", "--dir", logs, "--no-diagnosis", "--"]
+        sample = _without([*launcher, *training])
+        (recorded,) = pb.read(logs).values()
+        # The first value is of the steps in which everything is measured for the first time.
+        reported = recorded.series("pulseboard/overhead").values
+        return {**sample, "reported": float(statistics.median(reported[1:] if len(reported) > 1 else reported))}
+
+
+BENCHMARK = Benchmark(
+    name="launch",
+    title="Starting a training with `pulseboard run`",
+    packages=("torch", "numpy"),
+    description=__doc__,
+    measure=measure,
+    add_options=add_options,
+    repeat=3,
+)
 
 if __name__ == "__main__":
-    main()
+    sys.exit(BENCHMARK.main())

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import psutil
 
-USERS, REQUESTS, PAUSE_SECS = 8, 40, 0.5
+USERS, PAUSE_SECS = 8, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,9 @@ class Waits:
         return 1e3 * self.secs[min(int(len(self.secs) * share), len(self.secs) - 1)]
 
 
-def mixed_charts(url: str, runs: Sequence[str], tags: Sequence[str], *, steps: int, database: psutil.Process) -> Waits:
+def mixed_charts(
+    url: str, runs: Sequence[str], tags: Sequence[str], *, steps: int, requests: int, database: psutil.Process
+) -> Waits:
     """Start a server of the database. Each user requests a chart, looks at it for half a second, and requests the next.
 
     Half of the charts are of 10 runs, a quarter zoomed in, the rest smoothed, of the long run, or of 100 runs.
@@ -41,7 +43,7 @@ def mixed_charts(url: str, runs: Sequence[str], tags: Sequence[str], *, steps: i
         try:
             base = next(line for line in server.stdout if "is at" in line).split("is at ")[1].split()[0]
             _until_loaded(base, len(runs))
-            return _users(base, runs, tags, steps, [psutil.Process(server.pid), database])
+            return _users(base, runs, tags, steps, requests, [psutil.Process(server.pid), database])
         finally:
             server.kill()
 
@@ -56,14 +58,16 @@ def _until_loaded(base: str, runs: int) -> None:
     raise TimeoutError("The server did not load the runs.")
 
 
-def _users(base: str, runs: Sequence[str], tags: Sequence[str], steps: int, servers: Sequence[psutil.Process]) -> Waits:
+def _users(
+    base: str, runs: Sequence[str], tags: Sequence[str], steps: int, requests: int, servers: Sequence[psutil.Process]
+) -> Waits:
     before = sum(sum(server.cpu_times()[:2]) for server in servers)
     waits: list[float] = []
     errors: list[Exception] = []
 
     def user(seed: int) -> None:
         dice = random.Random(seed)
-        for _ in range(REQUESTS):
+        for _ in range(requests):
             path, body = _chart(dice, runs, tags, steps)
             request = urllib.request.Request(
                 base + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
@@ -87,7 +91,11 @@ def _users(base: str, runs: Sequence[str], tags: Sequence[str], steps: int, serv
 
 
 def _chart(dice: random.Random, runs: Sequence[str], tags: Sequence[str], steps: int) -> tuple[str, dict[str, object]]:
-    body: dict[str, object] = {"runs": dice.sample(list(runs), 10), "tags": [dice.choice(tags)], "buckets": 1000}
+    body: dict[str, object] = {
+        "runs": dice.sample(list(runs), min(10, len(runs))),
+        "tags": [dice.choice(tags)],
+        "buckets": 1000,
+    }
     kind = dice.random()
     if kind < 0.5:
         return "api/window", body

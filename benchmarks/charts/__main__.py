@@ -15,20 +15,22 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pulseboard as pb
-from benchmarks.charts.logs import ONE_TAG, make_log
 from benchmarks.harness.command import Benchmark, measure_selected
-from benchmarks.harness.paths import BENCH
+from benchmarks.harness.log_sets import make_runs
+from benchmarks.harness.paths import LOGS, QUICK_LOGS, WORK
 from benchmarks.harness.report import Check, Part, at_most, table
 from benchmarks.harness.sampling import Quiet
+from benchmarks.harness.tags import TAGS
 from pulseboard.charts.index import Index
 from pulseboard.charts.local import LocalCharts
 from pulseboard.charts.query import Query, Smoothing
 from pulseboard.serve.security.safe_regex import SafeRegex
 
-LOGS = BENCH / "charts"
+ONE_TAG, OTHER_TAG = TAGS[:2]
 PIXELS = 1000
 TARGET_MS = 200.0
 MAX_EXPRESSION = 2.0
@@ -38,16 +40,15 @@ Figures = dict[str, Any]
 
 def measure(options: argparse.Namespace, quiet: Quiet) -> list[Part]:
     """Every part."""
-    LOGS.mkdir(parents=True, exist_ok=True)
-    repeat = 3 if options.quick else options.repeat
+    logs, repeat = (QUICK_LOGS, 3) if options.quick else (LOGS, options.repeat)
     many = [(100, 200), (100, 2_000)] if options.quick else [(100, 2_000), (100, 100_000)]
     lengths = [10**n for n in ((3, 4, 5) if options.quick else (3, 4, 5, 6, 7))]
-    shape = (50, 20, 20) if options.quick else (1000, 200, 50)
+    shape = (50, 20, 20) if options.quick else (1000, 200, 20)
     parts: dict[str, Callable[[], Part]] = {
-        "charts of many runs": lambda: _charts_of_many_runs(many, repeat),
-        "expressions": lambda: _expressions(100, 200 if options.quick else 2_000, repeat),
-        "charts of one run": lambda: _charts_of_one_run(lengths, repeat),
-        "lists and restarts": lambda: _lists(*shape, repeat),
+        "charts of many runs": lambda: _charts_of_many_runs(logs, many, repeat),
+        "expressions": lambda: _expressions(logs, 100, 200 if options.quick else 2_000, repeat),
+        "charts of one run": lambda: _charts_of_one_run(logs, lengths, repeat),
+        "lists and restarts": lambda: _lists(logs, *shape, repeat),
     }
     return measure_selected(BENCHMARK, parts, options)
 
@@ -75,8 +76,8 @@ def _ms(figure: float) -> str:
 # ---- charts
 
 
-def _charts_of_many_runs(shapes: list[tuple[int, int]], repeat: int) -> Part:
-    samples = [_chart_of_many(runs, steps, repeat) for runs, steps in shapes]
+def _charts_of_many_runs(logs: Path, shapes: list[tuple[int, int]], repeat: int) -> Part:
+    samples = [_chart_of_many(logs, runs, steps, repeat) for runs, steps in shapes]
     rows = [
         (
             f"{found['runs']} x {found['steps']:,}",
@@ -94,8 +95,8 @@ def _charts_of_many_runs(shapes: list[tuple[int, int]], repeat: int) -> Part:
     return Part("Charts of many runs", text, [], {"charts": samples})
 
 
-def _chart_of_many(runs: int, steps: int, repeat: int) -> Figures:
-    directory = make_log(LOGS / f"{runs}_runs_{steps}", runs=runs, tags=1, steps=steps)
+def _chart_of_many(logs: Path, runs: int, steps: int, repeat: int) -> Figures:
+    directory = make_runs(logs, runs=runs, tags=1 if steps > 10_000 else 20, steps=steps)
     charts = LocalCharts(pb.read(directory))
     names = list(charts.runs)
     smoothing = Smoothing("debiased", 0.9)
@@ -107,13 +108,12 @@ def _chart_of_many(runs: int, steps: int, repeat: int) -> Figures:
     return {"runs": runs, "steps": steps, "plain": plain, "smooth": smooth, "response_mb": size_bytes / 1e6}
 
 
-def _expressions(runs: int, steps: int, repeat: int) -> Part:
+def _expressions(logs: Path, runs: int, steps: int, repeat: int) -> Part:
     """The first chart of an expression over two tags, and of one of them."""
-    directory = make_log(LOGS / f"{runs}_runs_2_tags_{steps}", runs=runs, tags=2, steps=steps)
+    directory = make_runs(logs, runs=runs, tags=20, steps=steps)
     read = pb.read(directory)
     names = list(read)
-    first, second = (info.tag for info in read[names[0]].infos().values())
-    tags = {"plain": first, "expression": f"={first} - {second}"}
+    tags = {"plain": ONE_TAG, "expression": f"={ONE_TAG} - {OTHER_TAG}"}
     cpu_ms: dict[str, list[float]] = {kind: [] for kind in tags}
     for _ in range(repeat + 1):
         for kind, tag in tags.items():
@@ -135,8 +135,8 @@ def _expressions(runs: int, steps: int, repeat: int) -> Part:
     return Part("Expressions", text, [check], {"cpu_ms": cpu_ms})
 
 
-def _charts_of_one_run(lengths: list[int], repeat: int) -> Part:
-    samples = [_chart_of_one(points, repeat) for points in lengths]
+def _charts_of_one_run(logs: Path, lengths: list[int], repeat: int) -> Part:
+    samples = [_chart_of_one(logs, points, repeat) for points in lengths]
     shortest, longest = samples[0], samples[-1]
     ratio = longest["whole"]["cpu_ms"] / max(shortest["whole"]["cpu_ms"], 1e-3)
     check = Check(
@@ -161,8 +161,8 @@ def _charts_of_one_run(lengths: list[int], repeat: int) -> Part:
     return Part("Charts of one run", text, [check], {"charts": samples})
 
 
-def _chart_of_one(points: int, repeat: int) -> Figures:
-    directory = make_log(LOGS / f"one_run_{points}", runs=1, tags=1, steps=points)
+def _chart_of_one(logs: Path, points: int, repeat: int) -> Figures:
+    directory = make_runs(logs, runs=1, tags=1, steps=points)
     charts = LocalCharts(pb.read(directory))
     [name] = charts.runs
     middle, width = points / 2, points / 20
@@ -175,10 +175,10 @@ def _chart_of_one(points: int, repeat: int) -> Figures:
 # ---- lists and restarts
 
 
-def _lists(runs: int, tags: int, steps: int, repeat: int) -> Part:
+def _lists(logs: Path, runs: int, tags: int, steps: int, repeat: int) -> Part:
     """Listing, filtering and opening a chart over many runs of many tags, in a process that starts with an index."""
-    directory = make_log(LOGS / f"{runs}_runs_of_{tags}", runs=runs, tags=tags, steps=steps)
-    cache = LOGS / "cache"
+    directory = make_runs(logs, runs=runs, tags=tags, steps=steps)
+    cache = WORK / "charts_cache"
     shutil.rmtree(cache, ignore_errors=True)
 
     def start(index: Index) -> LocalCharts:

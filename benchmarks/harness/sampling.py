@@ -15,7 +15,7 @@ Sample = dict[str, Any]
 # A sample that other processes disturbed is taken again at most this often, and only if it is short.
 _MAX_RETAKES = 2
 _SHORT_SECS = 10.0
-_LOOK_SECS = 0.5
+_LOOK_SECS = 0.2
 
 
 class ToolFailed(Exception):
@@ -32,7 +32,7 @@ class Quiet:
 
     wait_secs: float  # at most, before each sample; 0: never wait, and keep every sample
     level: float  # cores that others may use
-    budget_secs: float = 1200.0  # for all waits together, so that the benchmark ends on a busy machine too
+    budget_secs: float = 60.0  # for all waits together, so that the benchmark ends on a busy machine too
     others: list[float] = field(default_factory=list)  # cores that others used during each sample kept
 
     def wait(self) -> None:

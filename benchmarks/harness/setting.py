@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import os
 import platform
 import subprocess
@@ -41,17 +42,22 @@ def versions(*packages: str) -> str:
 
 def commit() -> str:
     """The checked-out commit, and whether the package has changes on top of it."""
+    changed = _git("status", "--porcelain", "--", "src")
+    head = _git("rev-parse", "--short", "HEAD")
+    return head + (" with uncommitted changes to src" if changed else "") if head else "a tree without git"
 
-    def git(*arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-C", str(REPOSITORY), *arguments], capture_output=True, text=True, check=True
-        ).stdout.strip()
 
+def changes() -> str:
+    """A digest of what is changed on top of the commit, in the package and in the benchmarks."""
+    return hashlib.sha256(_git("diff", "HEAD", "--", "src", "benchmarks").encode()).hexdigest()[:16]
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(REPOSITORY), *arguments]
     try:
-        changed = git("status", "--porcelain", "--", "src")
-        return git("rev-parse", "--short", "HEAD") + (" with uncommitted changes to src" if changed else "")
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
-        return "a tree without git"
+        return ""
 
 
 def today() -> str:

@@ -23,7 +23,7 @@ from benchmarks.serve import charts, live, requests
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of this benchmark alone."""
-    parser.add_argument("--load-secs", type=float, default=60.0, metavar="SECS", help="how long the load lasts")
+    parser.add_argument("--load-secs", type=float, default=20.0, metavar="SECS", help="how long the load lasts")
 
 
 def measure(options: argparse.Namespace, quiet: Quiet) -> list[Part]:
@@ -36,13 +36,16 @@ def measure(options: argparse.Namespace, quiet: Quiet) -> list[Part]:
     short = make_runs(logs, runs=runs, tags=tags, steps=200 if quick else 2_000)
     long = make_runs(logs, runs=runs, tags=1, steps=2_000 if quick else 100_000)
     lengths = (1_000, 10_000) if quick else (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
-    rounds = 3 if quick else 20
+    rounds = 3 if quick else 10
     parts: dict[str, Callable[[], Part]] = {
         "first chart": lambda: charts.first_chart(short, cache, quiet, repeat=repeat),
-        "charts": lambda: charts.charts([short, long], cache, quiet, rounds=3 if quick else 10 * repeat),
+        "charts": lambda: charts.charts([short, long], cache, quiet, rounds=rounds),
         "points": lambda: charts.by_points(logs, cache, lengths=lengths, rounds=rounds),
         "many runs": lambda: requests.many_runs(logs, cache, quick=quick, rounds=rounds),
-        "live runs": lambda: live.measure(WORK / "live", cache, runs=5 if quick else 100, secs=2.0 if quick else 60.0),
+        "very many runs": lambda: requests.very_many_runs(
+            logs, cache, runs=100 if quick else 10_000, secs=1.0 if quick else 20.0
+        ),
+        "live runs": lambda: live.measure(WORK / "live", cache, runs=5 if quick else 100, secs=2.0 if quick else 30.0),
         "load": lambda: requests.under_load(short, cache, secs=0.5 if quick else options.load_secs),
     }
     return measure_selected(BENCHMARK, parts, options)
@@ -55,6 +58,7 @@ BENCHMARK = Benchmark(
     description=__doc__,
     measure=measure,
     add_options=add_options,
+    repeat=3,
 )
 
 if __name__ == "__main__":

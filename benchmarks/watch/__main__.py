@@ -17,36 +17,44 @@ import statistics
 import sys
 import tempfile
 
-from benchmarks.harness.command import Benchmark, Missing
+from benchmarks.harness.command import Benchmark, Missing, measure_selected
 from benchmarks.harness.paths import WORK
 from benchmarks.harness.report import Check, Part, table
 from benchmarks.harness.sampling import Quiet
 
 TARGET_PERCENT = 2.0
+# Of 25 steps each. What peers add is so much that fewer steps show it.
+BLOCKS, PEERS_BLOCKS = 12, 4
 QUANTILES = (0.01, 0.5, 0.99)
 
 Times = dict[str, list[float]]  # seconds of each step, "with" and "without" the tool
 
 
 def measure(options: argparse.Namespace, quiet: Quiet) -> list[Part]:
-    """Every tool that is installed."""
+    """The one part."""
     if importlib.util.find_spec("torch") is None:
         raise Missing("torch is not installed. Install it with: pip install 'pulseboard[torch]'")
+    return measure_selected(BENCHMARK, {"added time": lambda: _added_time(options)}, options)
+
+
+def _added_time(options: argparse.Namespace) -> Part:
+    """Every tool that is installed."""
     import torch
 
     from benchmarks.watch.tools import TOOLS, installed
 
     torch.set_num_threads(max(1, (os.cpu_count() or 2) - 1))  # one core is left for the tools' own threads
-    blocks, steps, warm_up = (2, 2, 1) if options.quick else (16, 25, 20)
+    steps, warm_up = (2, 1) if options.quick else (25, 20)
     measured: dict[str, Times] = {}
     absent = []
     for tool in TOOLS:
         if not installed(tool):
             absent.append(tool)
-        elif options.only is None or options.only in tool:
+        else:
             BENCHMARK.log(tool)
-            measured[tool] = _step_times(tool, blocks=blocks, steps=steps, warm_up=warm_up)
-    return [_part(measured, absent)]
+            blocks = BLOCKS if tool == "pulseboard" else PEERS_BLOCKS
+            measured[tool] = _step_times(tool, blocks=2 if options.quick else blocks, steps=steps, warm_up=warm_up)
+    return _part(measured, absent)
 
 
 def _step_times(tool: str, *, blocks: int, steps: int, warm_up: int) -> Times:
@@ -86,9 +94,10 @@ def _part(measured: dict[str, Times], absent: list[str]) -> Part:
             checks.append(Check(label, f"{percent:.2f}", f"at most {TARGET_PERCENT:g}", percent <= TARGET_PERCENT))
     added += [(tool, "not installed", "-", "-", "-") for tool in absent]
     some = next(iter(measured.values()))["without"]
+    counts = ", ".join(f"{len(times['with'])} with {tool}" for tool, times in measured.items())
     text = f"""\
 The GPT of trainers/gpt.py with {Training().million_parameters():.1f} million parameters,
-{statistics.median(some) * 1000:.0f} ms per step on the CPU; {len(some):,} steps with each tool and as many without, in
+{statistics.median(some) * 1000:.0f} ms per step on the CPU; {counts} and each time as many without, in
 blocks in turn, in one process. pulseboard measures norms at every step and the rest every 100 steps, histograms
 included, and every 10 over the first 100; wandb writes histograms every 1000 steps by default, which is more than were
 trained, and in the last row every 100; trainscope measures gradients and weights at every step.

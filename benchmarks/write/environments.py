@@ -1,4 +1,7 @@
-"""Which Python runs a tool: this one, or an environment of the tool's own below .bench/."""
+"""Which Python runs a tool: this one, or an environment of the tool's own below .bench/.
+
+`python -m benchmarks.write.environments` makes those that are missing, which takes minutes: no run has to wait for it.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
+from benchmarks.harness import setting
 from benchmarks.harness.paths import BENCH
-from benchmarks.write.tools import Tool
+from benchmarks.write.tools import TOOLS, Tool
 
 _PIP_SECS = 900.0
 
@@ -37,3 +41,14 @@ def _installed(requirement: str, *, home: str) -> bool:
         except (OSError, subprocess.SubprocessError):
             return False
     return True
+
+
+def main() -> None:
+    """Install what is missing, and print what every tool runs in."""
+    for tool in TOOLS.values():
+        python = python_for(tool, install=True)
+        print(f"{tool.label}: {setting.shown_path(python) if python else 'cannot be installed'}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

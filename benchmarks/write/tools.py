@@ -25,6 +25,7 @@ class Tool:
     requirement: ClassVar[str | None] = None  # for pip, if the tool may get an environment of its own
     max_steps: ClassVar[int | None] = None  # a slow tool is measured on fewer; figures are per scalar
     quick: ClassVar[bool] = True  # cheap enough for a smoke test
+    slow: ClassVar[bool] = False  # measured fewer times
     histograms: ClassVar[bool] = False
 
     def __init__(self, directory: Path, tags: list[str]) -> None:
@@ -155,6 +156,7 @@ class Torch(Tool):
     """torch.utils.tensorboard."""
 
     id, label, modules, histograms = "torch", "torch `SummaryWriter`, array", ("torch", "tensorboard"), True
+    slow = True
 
     def setup(self) -> None:
         from torch.utils.tensorboard import SummaryWriter
@@ -205,7 +207,7 @@ class TensorBoardX(Torch):
 class Wandb(Tool):
     """Weights & Biases, offline."""
 
-    id, label, modules, requirement, quick = "wandb", "wandb, offline", ("wandb",), "wandb", False
+    id, label, modules, requirement, quick, slow = "wandb", "wandb, offline", ("wandb",), "wandb", False, True
 
     def setup(self) -> None:
         quiet = {"WANDB_MODE": "offline", "WANDB_SILENT": "true", "WANDB_ERROR_REPORTING": "false"}
@@ -233,7 +235,7 @@ class Wandb(Tool):
 class Trackio(Tool):
     """trackio, a local tracker on SQLite."""
 
-    id, label, modules, requirement, quick = "trackio", "trackio", ("trackio",), "trackio", False
+    id, label, modules, requirement, quick, slow = "trackio", "trackio", ("trackio",), "trackio", False, True
 
     def setup(self) -> None:
         os.environ.update(TRACKIO_DIR=str(self.directory), HF_HOME="hf_home", HF_HUB_OFFLINE="1")
@@ -257,7 +259,7 @@ class Trackio(Tool):
 class Mlflow(Tool):
     """MLflow on SQLite, one `log_metrics` per step."""
 
-    id, label, requirement, quick = "mlflow", "MLflow, SQLite", "mlflow", False
+    id, label, requirement, quick, slow = "mlflow", "MLflow, SQLite", "mlflow", False, True
     modules = ("mlflow", "sqlalchemy", "alembic")
     max_steps = 500
 
@@ -288,7 +290,7 @@ class Mlflow(Tool):
 class Aim(Tool):
     """Aim, one `track` per scalar."""
 
-    id, label, modules, requirement, quick = "aim", "Aim", ("aim",), "aim", False
+    id, label, modules, requirement, quick, slow = "aim", "Aim", ("aim",), "aim", False, True
 
     def setup(self) -> None:
         import aim

@@ -1,0 +1,142 @@
+"""One run of every subject: what it measured is kept if it is cut off, and the rest is named at the top of the page."""
+
+import json
+
+import pytest
+from benchmarks.harness import command
+from benchmarks.harness.command import Benchmark, measure_selected
+from benchmarks.harness.report import Part, at_least
+from benchmarks.harness.sampling import ToolFailed
+
+
+class Subject:
+    """A benchmark of three parts that counts what it measures; `second` is what measuring the second one does."""
+
+    def __init__(self):
+        self.measured = []
+        self.second = lambda: None
+        self.benchmark = Benchmark(name="subject", title="Subject", packages=(), description=None, measure=self.measure)
+
+    def part(self, name, work):
+        work()
+        self.measured.append(name)
+        return Part(name, f"text of {name}", [at_least(f"{name}: figure", 1.0, 2.0)], {"samples": [1.0]})
+
+    def measure(self, options, quiet):
+        parts = {
+            "first": lambda: self.part("first", lambda: quiet.others.append(0.25)),
+            "second": lambda: self.part("second", self.second),
+            "third": lambda: self.part("third", lambda: None),
+        }
+        return measure_selected(self.benchmark, parts, options)
+
+
+@pytest.fixture
+def subject(tmp_path, monkeypatch):
+    for name in ("BENCH", "LOGS", "QUICK_LOGS", "WORK"):
+        monkeypatch.setattr(command, name, tmp_path / name)
+    monkeypatch.setattr(command.compileall, "compile_dir", lambda *_, **__: None)
+    monkeypatch.setattr(command.signal, "signal", lambda *_: None)
+    return Subject()
+
+
+@pytest.fixture
+def page(tmp_path):
+    file = tmp_path / "page.md"
+    file.write_text("# Page\n<!-- missed:begin -->\n<!-- missed:end -->\n")
+    return file
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+def fail():
+    raise ToolFailed("the peer ended with 1")
+
+
+def test_an_interrupted_run_writes_what_it_measured_and_names_the_rest(subject, page):
+    subject.second = interrupt
+    assert subject.benchmark.main(["--write", str(page)]) == 130
+    text = page.read_text()
+    assert "text of first" in text
+    assert "- subject: first: figure: 1.0, target at least 2" in text
+    assert "- subject: not measured: second: interrupted" in text
+    assert "- subject: not measured: third: interrupted" in text
+
+
+def test_a_resumed_run_measures_only_the_rest(subject, page):
+    subject.second = interrupt
+    subject.benchmark.main(["--write", str(page)])
+    subject.second = lambda: None
+    assert subject.benchmark.main(["--resume", "--write", str(page)]) == 0
+    assert subject.measured == ["first", "second", "third"]
+    text = page.read_text()
+    assert "not measured" not in text.lower()
+    assert text.index("text of first") < text.index("text of second") < text.index("text of third")
+    assert "0.25 in the worst" in text
+
+
+def test_parts_of_other_options_or_of_another_commit_are_measured_again(subject, page, monkeypatch):
+    subject.benchmark.main([])
+    subject.benchmark.main(["--resume", "--repeat", "2"])
+    assert subject.measured == ["first", "second", "third"] * 2
+    monkeypatch.setattr(command.setting, "commit", lambda: "another")
+    subject.benchmark.main(["--resume", "--repeat", "2"])
+    assert subject.measured == ["first", "second", "third"] * 3
+
+
+def test_a_run_without_resume_begins_again(subject):
+    subject.benchmark.main([])
+    subject.benchmark.main([])
+    assert subject.measured == ["first", "second", "third"] * 2
+
+
+@pytest.mark.parametrize(("error", "reason"), [(fail, "the peer ended with 1"), (lambda: 1 / 0, "division by zero")])
+def test_a_part_that_fails_leaves_the_others(subject, page, error, reason):
+    subject.second = error
+    assert subject.benchmark.main(["--write", str(page)]) == 1
+    assert subject.measured == ["first", "third"]
+    assert f"- subject: not measured: second: {reason}" in page.read_text()
+
+
+def test_a_part_alone_leaves_what_is_kept_of_all(subject, tmp_path):
+    subject.benchmark.main([])
+    subject.benchmark.main(["--only", "second"])
+    kept = json.loads((tmp_path / "BENCH" / "subject.json").read_text())
+    assert list(kept["parts"]) == ["first", "second", "third"]
+
+
+@pytest.fixture
+def run_everything(run_benchmark, page):
+    def run(*arguments):
+        return run_benchmark("benchmarks.everything", "--quick", "--write", str(page), *arguments)
+
+    return run
+
+
+def test_a_run_of_everything_shows_the_time_left_and_writes_the_page(run_everything, page):
+    done = run_everything("--subjects", "diagnose")
+    assert done.returncode == 0, done.stderr
+    assert "[0:0" in done.stderr
+    assert "min left] diagnose: live" in done.stderr
+    text = page.read_text()
+    assert "1 of 10 subjects." in text
+    assert "diagnosed after reading" in text
+    resumed = run_everything("--subjects", "diagnose", "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert "diagnose: live" not in resumed.stderr
+
+
+def test_a_run_whose_time_is_over_says_what_is_missing(run_everything, page):
+    done = run_everything("--subjects", "diagnose,charts", "--minutes", "0")
+    assert done.returncode == 1, done.stderr
+    text = page.read_text()
+    for name in ("diagnose", "charts"):
+        assert f"- run: not measured: {name}, or not all of it: the time was over" in text
+
+
+def test_a_subject_that_there_is_not_is_an_error(run_everything):
+    done = run_everything("--subjects", "reed")
+    assert done.returncode == 2
+    assert "no subject 'reed'; there are read, write," in done.stderr
