@@ -48,6 +48,11 @@ JUST_UNDER = {f"under_{k}": np.geomspace(1.0, (9.7 * 10.0**-k) ** (1 / 1.05), ST
 def axes(tmp_path_factory):
     logs = tmp_path_factory.mktemp("axes")
     with SummaryWriter(logs / "runs" / "a") as writer:
+        for step in range(STEPS):
+            writer.add_scalar("never_finite", float("nan"), step)
+            # The labels of y are long, and the last label of x is at 0.956 of its range: 1h 30m.
+            value, time = -1 - step * 1e-13, 1e9 + step * 5648 / (STEPS - 1)
+            writer.add_scalar("ends_at_a_label", value, step, time, new_style=True, double_precision=True)
         for tag, values in {**CURVES, **JUST_UNDER}.items():
             for i, value in enumerate(values):
                 # Double precision: 1 + 1e-7 is not a float32.
@@ -103,6 +108,23 @@ def test_log_y_is_drawn_on_every_range(pages, axes):
         labels = y_labels(page, tag)
         assert len(set(labels)) == len(labels)
         assert all(values.min() * 0.4 <= value_of(label) <= values.max() * 2.5 for label in labels), (tag, labels)
+
+
+def test_an_axis_without_a_finite_value_has_no_labels(pages, axes):
+    page = open_recorded(pages, axes, "#scalars&tagFilter=^never_finite$")
+    card(page, "never_finite")
+    labels = page.evaluate(LABELS, "never_finite")
+    assert [one["text"] for one in labels if one["align"] == "right" and one["text"]] == []
+    assert [one["text"] for one in labels if one["align"] == "center"]
+
+
+def test_the_last_label_is_whole_next_to_a_wide_gutter(pages, axes):
+    page = open_recorded(pages, axes, "#scalars&tagFilter=^ends_at_a_label$&smoothing=0&x=relative")
+    card(page, "ends_at_a_label")
+    labels = page.evaluate(LABELS, "ends_at_a_label")
+    last = max((one for one in labels if one["align"] == "center"), key=lambda one: one["right"])
+    assert last["text"] == "1h 30m"
+    assert last["right"] <= last["canvasWidth"]
 
 
 def test_the_date_on_a_wall_axis_is_whole(pages, axes):

@@ -1,8 +1,12 @@
-"""Names of runs and tags that look like code, or are very long."""
+"""Names of runs and tags that look like code, are very long, or end alike."""
 
+from servers import a_server
+from web.charts import card, hover
 from web.every_tab import TABS
 from web.page_logs import HOSTILE_NAMES, HOSTILE_TAGS
 from web.waiting import settle
+
+from pulseboard import SummaryWriter
 
 CARD = "article.scalar canvas"
 
@@ -55,3 +59,22 @@ def test_very_long_tags_and_names_stay_within_their_card(pages, hostile):
     settle(page)
     wide = page.evaluate("document.getElementById('main').scrollWidth - document.getElementById('main').clientWidth")
     assert wide <= 1
+
+
+def test_names_that_end_alike_differ_where_space_is_narrow(pages, tmp_path):
+    names = [f"run_{day}-the_long_id_of_a_sweep" for day in range(3)]
+    for name in names:
+        with SummaryWriter(tmp_path / "runs" / name) as writer:
+            writer.add_scalar("score", 1.0, 0)
+            for step in range(5):
+                writer.add_scalar("loss", 1.0 / (step + 1), step)
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = pages.open(server, "#scalars", wait=CARD)
+        short = sorted(f"run_{day}-…" for day in range(3))
+        for tag, places in (("loss", ".legend .run-name"), ("score", "ul.single .run-name")):
+            shown = card(page, tag).locator(places)
+            assert sorted(shown.all_inner_texts()) == short, tag
+            assert sorted(shown.evaluate_all("all => all.map((name) => name.title)")) == names
+            assert shown.evaluate_all("all => all.every((name) => name.scrollWidth <= name.clientWidth)"), tag
+        rows = hover(page, "loss").locator("tbody .run-name")
+        assert sorted(rows.all_inner_texts()) == short

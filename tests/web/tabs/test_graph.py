@@ -25,6 +25,12 @@ def test_a_graph_is_a_tree_of_modules_with_shapes_and_logged_tags(pages, tmp_pat
         layer.get_by_label("Open Linear[0]").click()
         settle(page)
         assert "(1, 64)" in tree.inner_text()
+        # On a phone, the heads of the columns do not run into each other.
+        page.set_viewport_size({"width": 390, "height": 844})
+        settle(page)
+        heads = tree.locator(".heads span:not(.spacer)")
+        assert heads.count() == 3
+        assert heads.evaluate_all("all => all.filter((head) => head.scrollWidth > head.clientWidth).length") == 0
 
 
 def test_a_watched_model_shows_its_modules_without_a_graph(pages, tmp_path):

@@ -54,6 +54,7 @@ export class LineChart {
   private plotKey = "";
   private xRange: Range = [0, 1];
   private yRange: Range = [0, 1];
+  private hasValues = true;
   /** Whether y is drawn logarithmically: `options.logY`, unless no value is positive. */
   private logY = false;
   private width = 0;
@@ -194,6 +195,7 @@ export class LineChart {
       this.logY = false;
       range = visibleRange(false);
     }
+    this.hasValues = range !== null;
     const zoomY = options.zoomY && !(this.logY && options.zoomY[0] <= 0) ? options.zoomY : null;
     this.yRange = zoomY ?? this.includeLimits(range ?? [0, 1]);
     const outliers = ignoreOutliers && !zoomY;
@@ -212,8 +214,8 @@ export class LineChart {
   }
 
   private axisState() {
-    const { xRange, yRange, logX, logY, width, height } = this;
-    return { xRange, yRange, logX, logY, width, height };
+    const { xRange, yRange, logX, logY, hasValues, width, height } = this;
+    return { xRange, yRange, logX, logY, hasValues, width, height };
   }
 
   private plotOptions(): uPlot.Options {

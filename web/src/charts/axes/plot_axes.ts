@@ -21,6 +21,8 @@ export interface AxisState {
   yRange: Range;
   logX: boolean;
   logY: boolean;
+  /** Whether any value is finite. If not, the range of y says nothing. */
+  hasValues: boolean;
   width: number;
   height: number;
 }
@@ -70,7 +72,7 @@ export function plotAxes({ x, colors, compact }: AxisStyle, state: () => AxisSta
       yTicks = niceTicks(yRange, logY, Math.max(2, Math.floor(height / ySpace)));
       return yTicks.values.map(makeScale(yRange, 0, 1, logY));
     },
-    values: () => yTicks.labels,
+    values: () => (state().hasValues ? yTicks.labels : yTicks.labels.map(() => "")),
     size: (_: uPlot, labels: string[] | null) =>
       Math.max(MIN_GUTTER, ...(labels ?? []).map((label) => textWidth(label, CHART_FONT) + 2 * LABEL_GAP)),
   };
@@ -89,13 +91,15 @@ export function plotAxes({ x, colors, compact }: AxisStyle, state: () => AxisSta
 /** The space that the last label of x needs to the right of the plot. */
 export function rightPadding(plot: uPlot, { logX, xRange }: AxisState): number {
   // uPlot has no public way to the labels it is about to draw.
-  const axis = plot.axes[0] as { _splits?: number[]; _values?: (string | null)[] } | undefined;
+  const [axis, gutter] = plot.axes as { _splits?: number[]; _values?: (string | null)[]; _size?: number }[];
   const label = axis?._values?.at(-1);
   const tick = axis?._splits?.at(-1);
-  const width = plot.width - MIN_GUTTER - RIGHT_PADDING;
-  if (!label || tick === undefined || width <= 0) return RIGHT_PADDING;
+  const space = plot.width - (gutter?._size ?? MIN_GUTTER);
+  if (!label || tick === undefined || space <= RIGHT_PADDING) return RIGHT_PADDING;
   const [from, to] = logX ? POSITIONS : xRange;
-  const distance = ((to - tick) / (to - from)) * width;
+  const frac = (to - tick) / (to - from);
   const widest = Math.max(...label.split("\n").map((line) => textWidth(line, CHART_FONT)));
-  return Math.max(RIGHT_PADDING, Math.ceil(widest / 2 - distance) + 2);
+  // The half of the label that is right of its tick fits into what the plot has there, frac * (space - padding), and
+  // the padding.
+  return Math.max(RIGHT_PADDING, Math.ceil((widest / 2 - frac * space) / (1 - frac)) + 2);
 }

@@ -154,6 +154,12 @@ describe("the verdict", () => {
     expect(of({ open: false, last_step: 40 })?.facts[0]).toBe("steps 10 to 40");
   });
 
+  test("says where the first sign was if the main finding of the headline began later", () => {
+    const headline = "The loss jumped, from step 10";
+    expect(of({ headline, first_step: 4 })?.facts.slice(0, 2)).toEqual(["first sign at step 4", "45% of the run"]);
+    expect(of({ headline, first_step: 4, open: false, last_step: 40 })?.facts[1]).toBe("until step 40");
+  });
+
   test("of a run with too little data names what to log", () => {
     const verdict = verdictOf(healthOf(run("r"), report("r", [], { status: "unknown" })));
     expect(verdict?.headline).toBe("Too little is logged to judge this run");

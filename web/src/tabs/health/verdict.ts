@@ -26,7 +26,7 @@ export function verdictOf(health: RunHealth): Verdict | null {
     return {
       headline: incident.headline,
       facts: [
-        ...whenText(incident),
+        ...whenText(incident, lead?.first_step ?? null),
         ...(incident.cost.value > 0 ? [`${formatPercent(incident.cost.value)} of the run`] : []),
         ...(cause ? [causeText(cause.slug, cause.probability)] : []),
         ...(incidents.length > 1 ? [`also: ${lowerFirst(incidents[1]!.headline)}`] : []),
@@ -49,10 +49,13 @@ export function verdictOf(health: RunHealth): Verdict | null {
   return { headline: `Nothing found by the ${ran} checks that ran`, facts: [], next: null, why: "" };
 }
 
-/** When the problem was there. Most headlines say when it began. */
-function whenText({ headline, first_step, last_step, open }: Incident): string[] {
+/** When the problem was there. Most headlines say when its main finding began; another one may have begun before. */
+function whenText({ headline, first_step, last_step, open }: Incident, leadStep: number | null): string[] {
   const [from, to] = [withThousands(first_step), withThousands(last_step)];
-  if (/ step \d/.test(headline)) return open || from === to ? [] : [`until step ${to}`];
+  if (/ step \d/.test(headline)) {
+    const sign = leadStep !== null && first_step < leadStep ? [`first sign at step ${from}`] : [];
+    return open || from === to ? sign : [...sign, `until step ${to}`];
+  }
   if (open) return [`since step ${from}`];
   return [from === to ? `at step ${from}` : `steps ${from} to ${to}`];
 }

@@ -4,8 +4,11 @@ import type { Curve } from "../../../api/columns";
 import type { Range } from "../../../charts/axes/range";
 import { lowerBound } from "../../../charts/axes/sorted";
 import type { Line } from "../../../charts/drawing/curves";
+import { withoutCommonEnd } from "../../../ui/text/common_end";
 
 export interface LegendEntry extends Line {
+  /** The label without what all lines end with. */
+  shortLabel: string;
   /** The last logged value that is in view, or before it if none is in view; null if there is none. */
   last: number | null;
   /** The last smoothed value. */
@@ -17,7 +20,10 @@ export interface LegendEntry extends Line {
 
 /** The lines with their values in a range of x, the largest first and NaN last. */
 export function legendEntries(lines: Line[], zoom: Range | null): LegendEntry[] {
-  return lines.map((line) => ({ ...line, ...valuesIn(line.curve, zoom) })).sort((a, b) => rank(b) - rank(a));
+  const shortLabels = withoutCommonEnd(lines.map((line) => line.label));
+  return lines
+    .map((line, i) => ({ ...line, shortLabel: shortLabels[i]!, ...valuesIn(line.curve, zoom) }))
+    .sort((a, b) => rank(b) - rank(a));
 }
 
 function rank({ last }: LegendEntry): number {
