@@ -31,6 +31,14 @@ def times(ratio: float) -> str:
     return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.2g}x"
 
 
+def duration(secs: float) -> str:
+    """A time in one unit: 4.5 s, 12 min, 3.5 h, 20 days."""
+    units = (("days", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
+    unit, size = next((unit for unit in units if secs >= 2 * unit[1]), units[-1])
+    amount = secs / size
+    return f"{amount:,.0f} {unit}" if amount >= 10 else f"{amount:.2g} {unit}"
+
+
 def count(n: int, one: str, many: str = "") -> str:
     """`1 evaluation`, `5 evaluations`."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"

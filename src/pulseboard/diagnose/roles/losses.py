@@ -70,7 +70,7 @@ def _bare_splits(found: Found, shapes: Mapping[str, Shape], doubtful: list[str])
     else:
         return
     what = "loss, as it falls" if one.last < one.first else "score, as it rises"
-    doubtful.extend(f"{tag!r} is read as a {what}: its name says only on which data." for tag in (*train, *validation))
+    doubtful.extend(f"{tag!r} is read as a {what}: its name gives only the split." for tag in (*train, *validation))
 
 
 def _scores_of_games(found: Found, shapes: Mapping[str, Shape], doubtful: list[str]) -> None:
@@ -81,7 +81,7 @@ def _scores_of_games(found: Found, shapes: Mapping[str, Shape], doubtful: list[s
     if earned:
         found["rl.return"] = earned
         found["train.accuracy"] = tuple(tag for tag in found["train.accuracy"] if tag not in earned)
-        doubtful.extend(f"{tag!r} is read as a return, because a policy explores." for tag in earned)
+        doubtful.extend(f"{tag!r} is read as a return: the run logs an exploration rate." for tag in earned)
 
 
 def _drop_constants(found: Found, shapes: Mapping[str, Shape]) -> None:
@@ -128,7 +128,7 @@ def _errors_for_losses(found: Found, shapes: Mapping[str, Shape], doubtful: list
         return
     tag = min(errors, key=lambda tag: (len(words_of(tag).every), -shapes[tag].count, tag))
     found["train.loss"] = (tag,)
-    doubtful.append(f"{tag!r} stands for the training loss: no tag is named a loss.")
+    doubtful.append(f"{tag!r} is used as the training loss: no tag is named a loss.")
     same = tuple(other for other in found.get("val.error", ()) if _of(other).key == _of(tag).key)
     if same and not found.get("val.loss"):
         found["val.loss"] = same

@@ -42,7 +42,7 @@ def resume_discontinuity(case: Case) -> Iterator[Finding]:
             loss,
             f"{loss.tag} jumped from {number(float(np.median(before)))} to {number(float(np.median(after)))} "
             f"(+{percent(share)}) at the resume at step {restart}"
-            + (", and its parts did not: it is computed differently since." if redefined else "."),
+            + (", but its parts did not: it has been computed differently since then." if redefined else "."),
             first_step=int(restart),
             last_step=int(steps[min(len(steps) - 1, at + 12)]),
             evidence=[Evidence(loss.tag, "jump in standard errors", float(errors), limit, int(restart))],

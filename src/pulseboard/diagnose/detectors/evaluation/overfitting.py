@@ -181,9 +181,9 @@ def _memorized(case: Case) -> Finding | None:
             SLUG,
             "warning",
             track,
-            f"{other.tag} is {percent(float(np.median(other.tail.values[-3:])) * scale_of(other))} and {track.tag} "
-            f"{percent(float(np.median(values[-3:])) * scale_of(track))}; half of the run before, at step "
-            f"{int(steps[half])}, it was {percent(float(values[half]) * scale_of(track))}.",
+            f"{other.tag} is {percent(float(np.median(other.tail.values[-3:])) * scale_of(other))}, but {track.tag} is "
+            f"{percent(float(np.median(values[-3:])) * scale_of(track))} and has hardly improved since step "
+            f"{int(steps[half])} ({percent(float(values[half]) * scale_of(track))}).",
             first_step=int(steps[half]),
             evidence=[Evidence(tag, "training accuracy above validation accuracy", gap, case.limit(SLUG, "wide_gap"))],
         )
@@ -212,8 +212,8 @@ def _stopped(case: Case, validation: Objective, training: Objective | None) -> I
         SLUG,
         "info",
         validation.tag,
-        f"{validation} was {number(then)} at step {first} and {number(lowest)} at best, while {training} fell from "
-        f"{number(float(np.median(before)))} to {number(float(np.median(after)))}.",
+        f"{validation} was {number(then)} at step {first} and {number(lowest)} at best. In that time, {training} fell "
+        f"from {number(float(np.median(before)))} to {number(float(np.median(after)))}.",
         first_step=first,
         evidence=[
             Evidence(

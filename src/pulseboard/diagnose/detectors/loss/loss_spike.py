@@ -217,8 +217,8 @@ def _worse_finding(case: Case, curve: Objective, high: NDArray[np.intp]) -> Find
         SLUG,
         "warning",
         curve.tag,
-        f"{curve} started at {number(float(values[0]))} and was above that for {percent(share)} of the run, at "
-        f"{number(float(np.median(values[high])))} as a rule, before it came down.",
+        f"{curve} started at {number(float(values[0]))} and stayed above that for {percent(share)} of the run "
+        f"(typically at {number(float(np.median(values[high])))}) before it came down.",
         first_step=int(steps[high[0]]),
         last_step=int(steps[high[-1]]),
         evidence=[Evidence(curve.tag, "share of the run above the start", share, case.limit(SLUG, "worse_for"))],
@@ -231,8 +231,8 @@ def _setback_finding(case: Case, curve: Objective, back: Setback) -> Finding:
         "warning",
         curve.tag,
         f"{back.validation} rose from {number(back.before)} to {number(back.peak)} after step {back.first_step}, "
-        f"{curve} rose with it, and both came down again: {percent(min(back.lost, 1.0))} of what had been gained was "
-        "lost for a while.",
+        f"{curve} rose with it, and both recovered. In between, {percent(min(back.lost, 1.0))} of the improvement was "
+        "lost.",
         first_step=back.first_step,
         last_step=back.last_step,
         evidence=[Evidence(back.validation, "rise as a share of the gain before", back.lost, None, back.first_step)],

@@ -71,7 +71,7 @@ def _beyond_any_vocabulary(case: Case) -> Finding | None:
         SLUG,
         "warning",
         curve.tag,
-        f"{curve} starts at {number(first)}; a guess among {math.exp(limit):,.0f} classes would cost {number(limit)}.",
+        f"{curve} starts at {number(first)}; random guessing among {math.exp(limit):,.0f} classes gives {number(limit)}.",
         first_step=step,
         last_step=step,
         evidence=[Evidence(curve.tag, "first value", first, limit, step, on_curve=True)],

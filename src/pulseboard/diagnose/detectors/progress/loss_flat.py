@@ -239,7 +239,7 @@ def _crawling(case: Case, curve: Objective, found: Course) -> Finding:
         SLUG,
         "warning",
         curve.tag,
-        f"{curve} fell by only {percent(share)} in {found.points:,} points, from {said.text(said.start)} to "
-        f"{said.text(said.end)}, and as slowly at the start as at the end.",
+        f"{curve} fell by only {percent(share)} over {found.points:,} points, from {said.text(said.start)} to "
+        f"{said.text(said.end)}: training has hardly begun.",
         evidence=[Evidence(curve.tag, "fall as a share of the start", share, case.limit(SLUG, "slow"))],
     )

@@ -37,14 +37,14 @@ def policy_update_too_large(case: Case) -> Iterator[Finding]:
         f"{percent(share)} of the updates moved it by {number(case.limit(SLUG, 'replaced'))} or more, up to "
         f"{number(track.high)}"
         if several
-        else f"it is {number(usual)} at the usual update"
+        else f"its median is {number(usual)}"
     )
     yield case.finding(
         SLUG,
         # A policy that works in spite of it is worth a note.
         "info" if earns_well(case) else "warning",
         track,
-        f"{track.tag}, how far an update moves the policy, should be about 0.01: {what}.",
+        f"{track.tag} (how far an update moves the policy) should be about 0.01, but {what}.",
         first_step=int(steps[int(np.argmax(values >= limit))]),
         evidence=[Evidence(track.tag, "median", usual, limit, int(steps[-1]))],
     )

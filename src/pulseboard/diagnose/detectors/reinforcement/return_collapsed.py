@@ -131,8 +131,8 @@ def _only_worse(case: Case, track: Track, returns: Points) -> Finding | None:
         SLUG,
         "warning",
         track,
-        f"{track.tag} fell from {number(float(np.median(first)))} to {number(float(np.median(last)))}, and has "
-        "never recovered: the policy gets worse.",
+        f"{track.tag} fell from {number(float(np.median(first)))} to {number(float(np.median(last)))} and has not "
+        "recovered: the policy is getting worse.",
         evidence=[Evidence(track.tag, "p-value of a falling trend", line.p_falling, _FALLS, int(steps[-1]))],
     )
 
@@ -157,8 +157,8 @@ def _slides(case: Case, track: Track) -> Finding | None:
         SLUG,
         "warning",
         track,
-        f"{track.tag} was {number(high)} at step {int(steps[best])} and has fallen to {number(end)} since, nearly "
-        "without a pause: the policy gets worse.",
+        f"{track.tag} was {number(high)} at step {int(steps[best])} and has since fallen to {number(end)}, almost "
+        "steadily: the policy is getting worse.",
         first_step=int(steps[best]),
         evidence=[Evidence(track.tag, "share of steps down", down, _NEARLY_ALL, int(steps[-1]))],
     )

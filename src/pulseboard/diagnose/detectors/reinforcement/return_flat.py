@@ -102,8 +102,8 @@ def _at_its_worst(case: Case, track: Track) -> Finding | None:
         SLUG,
         "warning",
         track,
-        f"{track.tag} is {number(float(values.min()))}, the least it has ever been, at "
-        f"{count(int(later.sum()), 'point')} of the last {len(later):,}: the policy fails every time.",
+        f"{track.tag} is at its lowest value, {number(float(values.min()))}, at {int(later.sum()):,} of the last "
+        f"{len(later):,} points: the policy fails every time.",
         first_step=first,
         evidence=[Evidence(track.tag, "lowest value", float(values.min()), None, int(steps[-1]), on_curve=True)],
     )

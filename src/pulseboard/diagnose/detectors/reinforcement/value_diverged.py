@@ -27,7 +27,7 @@ def value_diverged(case: Case) -> Iterator[Finding]:
     losses = [track for track in critic_losses(case) if track.finite_count >= least or _runs_away(case, track)]
     estimates = [track for track in case.every("rl.value") if track.finite_count >= least]
     if not losses and not estimates:
-        raise TooShort(f"needs {least} points of a critic's loss or of what it expects")
+        raise TooShort(f"needs {least} points of a critic's loss or of its value estimates")
     if earns_well(case):
         return
     for track in losses:
@@ -63,8 +63,8 @@ def _grown(case: Case, track: Track) -> Finding | None:
         SLUG,
         "warning",
         track,
-        f"{track.tag} rose from {number(best)} at step {int(steps[at])} to {number(end)} ({times(end / best)}), and "
-        "the policy does not earn more.",
+        f"{track.tag} rose from {number(best)} at step {int(steps[at])} to {number(end)} ({times(end / best)}), but "
+        "the return has not improved.",
         first_step=int(steps[at]),
         evidence=[
             Evidence(track.tag, "growth of the critic's loss", end / best, case.limit(SLUG, "growth"), int(steps[-1])),
@@ -115,7 +115,7 @@ def _beyond(case: Case, track: Track) -> Finding | None:
         SLUG,
         "warning",
         track,
-        f"{track.tag} is {number(end)}, and no episode has earned more than {number(earned)}.",
+        f"{track.tag} is {number(end)}, but no episode has returned more than {number(earned)}.",
         evidence=[
             Evidence(track.tag, "relative to the largest return", abs(end) / earned, case.limit(SLUG, "expected"))
         ],

@@ -108,7 +108,7 @@ def _cut_early(case: Case, rate: Track) -> Finding | None:
         rate,
         f"{rate.tag} fell below {percent(case.limit(SLUG, 'cut'))} of its peak at step {at}, after "
         f"{percent((at - first) / (last - first))} of the run, while {curve} was still falling: by {number(before)} "
-        f"just before, and by {number(max(0.0, after))} in all the time since.",
+        f"just before, and by only {number(max(0.0, after))} since.",
         first_step=at,
         evidence=[
             Evidence(

@@ -9,7 +9,7 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
-from pulseboard.diagnose.phrases import number
+from pulseboard.diagnose.phrases import duration
 
 
 @detector(id="run-stalled", reads="train.loss|time.step|lr|val.loss|rl.return|gan.loss")
@@ -33,8 +33,8 @@ def run_stalled(case: Case) -> Iterator[Finding]:
         "run-stalled",
         "critical",
         track,
-        f"Nothing has been logged for {number(round(silence))} s, since step {track.last_step}; the usual gap between "
-        f"points is at most {number(usual)} s.",
+        f"Nothing has been logged for {duration(silence)}, since step {track.last_step}; the usual gap between points "
+        f"is at most {duration(usual)}.",
         first_step=track.last_step,
         evidence=[Evidence(track.tag, "seconds without a point", silence, limit, track.last_step)],
     )

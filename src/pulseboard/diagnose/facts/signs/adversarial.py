@@ -19,7 +19,7 @@ def _rivals(case: Case) -> tuple[Floats, Floats] | None:
     return one.values, np.interp(one.steps.astype(float), other.steps.astype(float), other.values)
 
 
-@sign("one-side-wins", "one of the two networks wins: their losses part and never meet again")
+@sign("one-side-wins", "one of the two networks has won: their losses move apart for good")
 def one_side_wins(case: Case) -> bool | None:
     """In a fair game both losses waver around the same level."""
     rivals = _rivals(case)

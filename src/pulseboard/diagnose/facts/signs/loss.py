@@ -44,7 +44,7 @@ def loss_fell_far(case: Case) -> bool | None:
     return None if fall is None else fall > 0.8
 
 
-@sign("slow-fall", "the training loss falls steadily, but by next to nothing")
+@sign("slow-fall", "the training loss falls steadily, but hardly at all")
 def slow_fall(case: Case) -> bool | None:
     curve, found = objective(case).value, loss_course(case).value
     if curve is None or found is None or found.points < 10:
@@ -107,7 +107,7 @@ def ends_above_start(case: Case) -> bool | None:
     return found.end > found.start + max(0.05 * abs(found.start), 3 * found.error)
 
 
-@sign("starts-high", "the first training loss is 3 times that of the second quarter, or more")
+@sign("starts-high", "the first training loss is at least 3 times that of the second quarter")
 def starts_high(case: Case) -> bool | None:
     curve = objective(case).value
     if curve is None or len(curve.points.values) < 8:
@@ -117,7 +117,7 @@ def starts_high(case: Case) -> bool | None:
     return later > 0 and float(values[0]) > 3 * later
 
 
-@sign("first-loss-huge", "the first training loss is 6 times the level after a tenth of the run, or more")
+@sign("first-loss-huge", "the first training loss is at least 6 times the level after a tenth of the run")
 def first_loss_huge(case: Case) -> bool | None:
     curve = objective(case).value
     if curve is None or len(curve.points.values) < 8:
@@ -161,7 +161,7 @@ def still_falling(case: Case) -> bool | None:
     return None if line is None else line.p_falling < 1e-3 and line.start - line.end > 0.02 * abs(line.start)
 
 
-@sign("noisy-loss", "the noise of the training loss is a fifth of what was learned, or more")
+@sign("noisy-loss", "the noise of the training loss is at least a fifth of the improvement")
 def noisy_loss(case: Case) -> bool | None:
     found = loss_course(case).value
     return None if found is None or found.points < 16 else found.noise > 0.2 * max(found.gain, 0.02 * abs(found.start))

@@ -47,7 +47,7 @@ def worse_without_exploration(case: Case) -> bool | None:
     return max(levels) <= first and levels[-1] < first - 0.2 * abs(first)
 
 
-@sign("explores-for-ever", "half of the actions or more are still random at the end", apart=True)
+@sign("explores-for-ever", "at least half of the actions are still random at the end", apart=True)
 def explores_for_ever(case: Case) -> bool | None:
     rates = _exploration(case)
     return None if not rates else any(one.last_value >= 0.5 for one in rates)
@@ -76,7 +76,7 @@ def return_only_falls(case: Case) -> bool | None:
     return max(rest) < first - max(0.5 * noise_scale(values), 0.03 * abs(first))
 
 
-@sign("return-drops", "the return had risen and dropped from one moment to the next", apart=True)
+@sign("return-drops", "the return had risen and then dropped suddenly", apart=True)
 def return_drops(case: Case) -> bool | None:
     values = _returns(case)
     if values is None:
@@ -93,7 +93,7 @@ def return_drops(case: Case) -> bool | None:
     return rose > 0 and max(falls) > max(0.5 * rose, 4 * noise_scale(values[: max(at, 6)]))
 
 
-@sign("return-turns", "the return rose first, and by now has lost half of that or more", apart=True)
+@sign("return-turns", "the return rose first and has since lost at least half of that", apart=True)
 def return_turns(case: Case) -> bool | None:
     values = _returns(case)
     if values is None:
@@ -104,7 +104,7 @@ def return_turns(case: Case) -> bool | None:
     return rose > 2 * noise_scale(values) and peak - levels[-1] > max(0.5 * rose, 2 * noise_scale(values))
 
 
-@sign("critic-worsens", "the critic's loss ends at 3 times its best level or more")
+@sign("critic-worsens", "the critic's loss ends at 3 times its best level or higher")
 def critic_worsens(case: Case) -> bool | None:
     levels = _critic_levels(case)
     return None if levels is None else levels[2] > 3 * max(levels[1], 1e-12)

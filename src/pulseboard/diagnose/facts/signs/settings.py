@@ -55,7 +55,7 @@ def lr_ordinary(case: Case) -> bool | None:
     return low <= rate <= high
 
 
-@sign("rate-gone-early", "the learning rate was next to 0 for most of the run", apart=True)
+@sign("rate-gone-early", "the learning rate was almost 0 for most of the run", apart=True)
 def rate_gone_early(case: Case) -> bool | None:
     rate = case.one("lr")
     if rate is None or rate.finite_count < 5:
@@ -124,7 +124,7 @@ def gradient_steady(case: Case) -> bool | None:
     return max(thirds) < 1.1 * min(thirds)
 
 
-@sign("gradient-zero", "the gradient norm is 0 for a good part of the run")
+@sign("gradient-zero", "the gradient norm is 0 for much of the run")
 def gradient_zero(case: Case) -> bool | None:
     norms = _norms(case, points=4)
     return None if norms is None else float(np.mean(norms < 1e-7)) > 0.3
@@ -133,7 +133,7 @@ def gradient_zero(case: Case) -> bool | None:
 # ---- times and the end
 
 
-@sign("slower", "a step takes half as long again as at the start, or more", apart=True)
+@sign("slower", "a step takes at least 1.5 times as long as at the start", apart=True)
 def slower(case: Case) -> bool | None:
     times = case.one("time.step")
     if times is None or times.finite_count < 12:

@@ -36,7 +36,7 @@ def levels_off(case: Case) -> bool | None:
     return middle - last < 0.06 * fell
 
 
-@sign("stops-suddenly", "learning went well and stopped from one moment to the next")
+@sign("stops-suddenly", "learning went well and stopped suddenly")
 def stops_suddenly(case: Case) -> bool | None:
     """The slope is cut off, where a plateau bends: the rate is gone, or the weights no longer change."""
     seen = _values(case, points=24)
@@ -74,7 +74,7 @@ def jump_from_calm(case: Case) -> bool | None:
     return calm and float(after[0]) - level > 0.6 * (float(after.max()) - level)
 
 
-@sign("smooth-loss", "the training loss has next to no noise from one point to the next")
+@sign("smooth-loss", "the training loss has almost no noise from one point to the next")
 def smooth_loss(case: Case) -> bool | None:
     """Every step sees the same examples. Means over epochs are smooth anyway, so there must be points in between."""
     seen = _values(case, points=24)
@@ -85,7 +85,7 @@ def smooth_loss(case: Case) -> bool | None:
     return None if found.gain < 0.1 * abs(found.start) else found.noise < 0.005 * found.gain
 
 
-@sign("part-gone", "a part of the loss that keeps the model general is next to 0", apart=True)
+@sign("part-gone", "a regularizing part of the loss is almost 0", apart=True)
 def part_gone(case: Case) -> bool | None:
     """A divergence that outweighs the rest is brought to nothing first, and nothing is encoded then."""
     tracks = [track for track in case.every("vae.kl") if track.finite_count >= 4]

@@ -207,7 +207,7 @@ def val_beyond_untrained(case: Case) -> bool | None:
     return level > 5 * first or (level > 1.5 * first and found.end > 0.15 * first and not _evenly(case, found))
 
 
-@sign("memorizes-evenly", "training got better no faster at first than later, and validation did not", apart=True)
+@sign("memorizes-evenly", "training improved no faster at first than later, and validation did not improve", apart=True)
 def memorizes_evenly(case: Case) -> bool | None:
     """What can be learned is learned first. Answers that follow from nothing are memorized one by one."""
     found, held_out = loss_course(case).value, _validation(case)
