@@ -27,7 +27,7 @@ def _is(kind: str, *splits: str, parts: tuple[str, ...] = ()) -> Callable[[Words
 QUANTITY_ROLES: tuple[Role, ...] = (
     Role(
         "train.loss",
-        "the loss that is minimized, on training batches",
+        "the loss that training minimizes, on training batches",
         'run.log({"train/loss": loss}, step=step)',
         _is("loss", "train", "", parts=_MAIN),
         not_a_counter,
@@ -43,7 +43,7 @@ QUANTITY_ROLES: tuple[Role, ...] = (
     ),
     Role(
         "val.loss",
-        "the loss on data that is not trained on",
+        "the loss on held-out data",
         'run.log({"val/loss": validation_loss}, step=step)',
         _is("loss", "validation", parts=_MAIN),
         not_a_counter,

@@ -7,7 +7,7 @@ from pulseboard.diagnose.roles.shape import a_share, not_a_counter
 from pulseboard.diagnose.roles.words import Words
 from pulseboard.diagnose.track import Change
 
-# Words that make a number one about rewards, and not what an episode earned.
+# Words that make a number one about rewards, and not the return of an episode.
 _ABOUT_REWARDS = frozenset(
     "std min max best new early final margin margins chosen rejected accuracies shape shaping loss zero frac fn bonus"
     " scale norm weight intrinsic model".split()
@@ -25,28 +25,28 @@ def is_return(words: Words) -> bool:
 SPECIAL_ROLES: tuple[Role, ...] = (
     Role(
         "collapse.std",
-        "standard deviation of features along a dimension, on average",
+        "mean standard deviation of the features per dimension",
         "watch.measure(collapse, features, level=0)",
         matches(r"\bmean std per dim\b|\b(features?|embeddings?|representations?|latents?|z|repr) std\b|\bstd z\b"),
         many=True,
     ),
     Role(
         "collapse.min_std",
-        "standard deviation of features along their narrowest dimension",
+        "standard deviation of the features in their narrowest dimension",
         "watch.measure(collapse, features, level=0)",
         matches(r"\bmin std per dim\b"),
         many=True,
     ),
     Role(
         "collapse.rank",
-        "in how many directions features vary",
+        "number of directions in which features vary",
         "watch.measure(collapse, features, level=0)",
         matches(r"\beffective rank\b|\brankme\b|\brank me\b"),
         many=True,
     ),
     Role(
         "collapse.similarity",
-        "cosine of two features, on average",
+        "mean cosine of two features",
         "watch.measure(collapse, features, level=0)",
         matches(r"\b(?<!std )(?<!max )mean similarity\b|\bpairwise (cosine|similarity)\b"),
         many=True,
@@ -77,7 +77,7 @@ SPECIAL_ROLES: tuple[Role, ...] = (
     ),
     Role(
         "ema.ratio",
-        "norm of the target network over that of the trained one",
+        "norm of the target network relative to the trained one",
         "watch.measure(ema, model, target)",
         matches(r"\bweight magnitude ratio\b"),
     ),
@@ -90,7 +90,7 @@ SPECIAL_ROLES: tuple[Role, ...] = (
     ),
     Role(
         "prediction.cosine",
-        "cosine of prediction and target, on average",
+        "mean cosine of prediction and target",
         "watch.measure(prediction, predicted, target, level=0)",
         matches(r"\bcosine sim mean\b"),
         many=True,
@@ -104,7 +104,7 @@ SPECIAL_ROLES: tuple[Role, ...] = (
     ),
     Role(
         "loss.contribution",
-        "a level's share of the whole loss, in per cent",
+        "a level's percentage of the whole loss",
         "watch.measure(hierarchical_loss, losses, weights)",
         matches(r"\bcontribution h?\d+\b"),
         many=True,
@@ -147,7 +147,7 @@ SPECIAL_ROLES: tuple[Role, ...] = (
     ),
     Role(
         "moe.imbalance",
-        "tokens of the busiest expert over those of the average one",
+        "tokens of the busiest expert relative to the average",
         "logger.log_moe_stats(...)",
         matches(r"\bload imbalance\b|\bmax ?vio\b"),
         many=True,
@@ -161,7 +161,7 @@ SPECIAL_ROLES: tuple[Role, ...] = (
     ),
     Role(
         "moe.dropped",
-        "share of the tokens that found no room",
+        "share of tokens dropped because an expert was full",
         'run.log({"moe/drop_rate": dropped / tokens}, step=step)',
         matches(r"\b(drop|dropped|overflow) (rate|share|fraction|tokens)\b|\btokens dropped\b"),
     ),
@@ -175,7 +175,7 @@ SPECIAL_ROLES: tuple[Role, ...] = (
     # ---- reinforcement learning
     Role(
         "rl.return",
-        "what an episode earned",
+        "the return of an episode",
         'run.log({"rollout/return": episode_return}, step=step)',
         is_return,
         not_a_counter,
@@ -183,7 +183,7 @@ SPECIAL_ROLES: tuple[Role, ...] = (
     ),
     Role(
         "rl.kl",
-        "how far one update moved the policy",
+        "how far an update moved the policy",
         "",
         matches(r"\bapprox kl\b|\bkl approx\b|\bpolicy kl\b"),
         many=True,
@@ -215,7 +215,7 @@ SPECIAL_ROLES: tuple[Role, ...] = (
     ),
     Role(
         "rl.value",
-        "what the critic expects to earn",
+        "the return that the critic expects",
         "",
         matches(r"\bq(f?\d)? ?(val|vals|value|values)\b|\bmean q\b|\bvalue estimate\b"),
         many=True,
@@ -230,13 +230,13 @@ SPECIAL_ROLES: tuple[Role, ...] = (
     # ---- probes, data, ranks
     Role(
         "probe.eval_twice",
-        "difference of two evaluations of one batch",
+        "difference between two evaluations of one batch",
         'run.log({"probe/eval_twice": abs(first - second)}, step=step)',
         matches(r"\bprobe eval twice\b"),
     ),
     Role(
         "data.batch_hash",
-        "a number made of the batch's content",
+        "a number computed from the batch's content",
         'run.log({"data/batch_hash": hash_of(batch)}, step=step)',
         matches(r"\bbatch (hash|checksum|fingerprint)\b"),
     ),
@@ -249,7 +249,7 @@ SPECIAL_ROLES: tuple[Role, ...] = (
     ),
     Role(
         "rank.checksum",
-        "a number made of a rank's parameters",
+        "a number computed from a rank's parameters",
         "pb.watch(model, optimizer)  # in every process",
         matches(r"\bparam checksum\b"),
     ),
@@ -262,19 +262,19 @@ SPECIAL_ROLES: tuple[Role, ...] = (
     ),
     Role(
         "rank.step_time",
-        "a rank's time of a step, waiting for others included",
+        "a rank's step time, including waiting for others",
         "pb.watch(model, optimizer)  # in every process",
         matches(r"\brank step time\b"),
     ),
     Role(
         "schedule.batch_size",
-        "the batch size, where it changes by plan",
+        "the batch size, if it is scheduled",
         'run.log({"schedule/batch_size": batch_size}, step=step)',
         matches(r"\bbatch size\b"),
     ),
     Role(
         "schedule.sequence_length",
-        "the sequence length, where it changes by plan",
+        "the sequence length, if it is scheduled",
         'run.log({"schedule/sequence_length": length}, step=step)',
         matches(r"\b(seq|sequence) (len|length)\b"),
     ),

@@ -62,7 +62,7 @@ ROLES: tuple[Role, ...] = (
     Role("lr", "the learning rate", 'run.log({"train/lr": scheduler.get_last_lr()[0]}, step=step)', is_rate, a_rate),
     Role(
         "gradient.norm",
-        "the norm of all gradients, before clipping where both are logged",
+        "the norm of all gradients (before clipping, if both are logged)",
         "pb.watch(model, optimizer)",
         is_gradient_norm,
         positive,
@@ -76,39 +76,39 @@ ROLES: tuple[Role, ...] = (
     ),
     Role(
         "gradient.clipped",
-        "share of the steps that were clipped, in per cent",
+        "percentage of steps that were clipped",
         "pb.watch(model, optimizer)",
         matches(r"\bclipping percentage\b|\bclip (rate|percentage|pct)\b"),
     ),
     Role(
         "gradient.was_clipped",
-        "1 at the steps that were clipped",
+        "1 at steps that were clipped, else 0",
         "pb.watch(model, optimizer)",
         matches(r"\bwas clipped\b"),
     ),
     Role(
         "gradient.zero_share",
-        "share of the gradient's numbers that are exactly zero",
+        "share of gradient values that are exactly zero",
         "pb.watch(model, optimizer)",
         matches(r"\bgrad\w*\b.*\b(zero|zeros)( (share|frac|fraction))?\b|\b(zero|zeros) grad"),
         a_share,
     ),
     Role(
         "gradient.none_share",
-        "share of the parameters that got no gradient at all",
+        "share of parameters without a gradient",
         "pb.watch(model, optimizer)",
         matches(r"\bnone (share|frac|fraction)\b|\bgrad\w* none\b"),
         a_share,
     ),
     Role(
         "gradient.left_over",
-        "what the step before left in a gradient, as backward begins",
+        "what the previous step left in the gradients when backward starts",
         "pb.watch(model, optimizer)",
         matches(r"\bgradient flow left over\b"),
     ),
     Role(
         "gradient.layers",
-        "a layer's gradient, on average",
+        "mean gradient of a layer",
         "pb.watch(model, optimizer)",
         lambda words: re.search(r"gradient_?flow/(?!global)(?!none)(?!zero).+_mean$", words.tag) is not None,
         many=True,
@@ -156,7 +156,7 @@ ROLES: tuple[Role, ...] = (
     ),
     Role(
         "time.step",
-        "time of a step",
+        "time per step",
         "pb.watch(model, optimizer)",
         matches(
             r"^(?!rank\b).*\bstep (time|duration)\b|\b(iteration|iter|batch) time\b|\btime (step|metrics end to end)"
@@ -168,7 +168,7 @@ ROLES: tuple[Role, ...] = (
     ),
     Role(
         "time.interval",
-        "time of an epoch, or from one line of the log to the next",
+        "time per epoch, or between two lines of the log",
         "",
         matches(
             r"\b(time per|time|seconds per) epoch\b|\bepoch (time|duration|secs?|seconds)\b|\btime this iter\b"
@@ -179,7 +179,7 @@ ROLES: tuple[Role, ...] = (
     ),
     Role(
         "time.data",
-        "time of a step spent waiting for data",
+        "time per step spent waiting for data",
         "pb.watch(model, optimizer)",
         matches(
             r"^(?!rank\b).*\bdata (loading |load |wait |)(time|ms|s)\b|\bdata loading\b|^(train )?data$|\breader cost\b"
@@ -188,7 +188,7 @@ ROLES: tuple[Role, ...] = (
     ),
     Role(
         "throughput",
-        "samples or tokens a second",
+        "samples or tokens per second",
         "pb.watch(model, optimizer)",
         matches(
             r"\b(tokens|tok|words|frames|sentences|batches|samples|examples|images|imgs|img|steps|it|its|iter|iters)"
@@ -216,13 +216,13 @@ ROLES: tuple[Role, ...] = (
     ),
     Role(
         "memory.retries",
-        "how often the allocator had to try again",
+        "how often the allocator had to retry",
         "pb.init(telemetry_secs=10)",
         matches(r"\b(num )?(alloc|allocator) retries\b"),
     ),
     Role(
         "gpu.util",
-        "share of the time the GPU computes",
+        "share of the time in which the GPU computes",
         "pb.init(telemetry_secs=10)",
         matches(r"\bgpu util(ization)?\b"),
         many=True,
@@ -251,7 +251,7 @@ ROLES: tuple[Role, ...] = (
     ),
     Role(
         "gpu.throttle",
-        "whether the GPU is held back",
+        "whether the GPU is throttled",
         "pb.init(telemetry_secs=10)",
         matches(r"\bgpu \d+ throttl\w*\b"),
         many=True,
@@ -265,7 +265,7 @@ ROLES: tuple[Role, ...] = (
     ),
     Role(
         "sol",
-        "share of the theoretical speed that is reached, in per cent",
+        "percentage of the theoretical peak speed",
         "logger.log_sol_estimate(...)",
         matches(r"\bsol percentage\b|\bsol\b$|\bmfu\b"),
     ),

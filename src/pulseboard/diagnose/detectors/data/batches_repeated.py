@@ -23,7 +23,7 @@ def batches_repeated(case: Case) -> Iterator[Finding]:
         keys = np.stack([epochs, values])
         unique, period = len(np.unique(keys, axis=1).T), "in the same epoch"
     else:
-        unique, period = len(np.unique(values)), f"since step {int(steps[0])}"
+        unique, period = len(np.unique(values)), f"since step {int(steps[0]):,}"
     repeated, limit = 1.0 - unique / len(values), case.limit("batches-repeated", "share")
     if repeated <= limit:
         return

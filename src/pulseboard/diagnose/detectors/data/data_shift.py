@@ -46,7 +46,7 @@ def data_shift(case: Case) -> Iterator[Finding]:
             "data-shift",
             "warning",
             loss,
-            f"At step {alarm.first_step} {loss.tag} rises by {percent(share)} and {norm.tag} jumps to "
+            f"At step {alarm.first_step:,} {loss.tag} rises by {percent(share)} and {norm.tag} jumps to "
             f"{multiple(times)} its earlier level, with no jump in the learning rate: the data probably changed.",
             first_step=alarm.first_step,
             evidence=[
@@ -87,7 +87,7 @@ def _by_validation(case: Case, loss: Track) -> Iterator[Finding]:
             "data-shift",
             "warning",
             loss,
-            f"{loss.tag} jumped after step {first}, and {track.tag} has been worse since: {number(lowest)} before, "
+            f"{loss.tag} jumped after step {first:,}, and {track.tag} has been worse since: {number(lowest)} before, "
             f"{number(float(later[-1]))} now. The data probably changed.",
             first_step=first,
             evidence=[Evidence(track.tag, "rise as a share of the best before", share, None, first)],

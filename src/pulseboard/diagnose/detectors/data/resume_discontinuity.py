@@ -41,7 +41,7 @@ def resume_discontinuity(case: Case) -> Iterator[Finding]:
             "critical" if lost and not redefined else "warning",
             loss,
             f"{loss.tag} jumped from {number(float(np.median(before)))} to {number(float(np.median(after)))} "
-            f"(+{percent(share)}) at the resume at step {restart}"
+            f"(+{percent(share)}) at the resume at step {restart:,}"
             + (", but its parts did not: it has been computed differently since then." if redefined else "."),
             first_step=int(restart),
             last_step=int(steps[min(len(steps) - 1, at + 12)]),

@@ -30,7 +30,8 @@ def ema_momentum_stuck(case: Case) -> Iterator[Finding]:
         "ema-momentum-stuck",
         "critical",
         momentum,
-        f"{momentum.tag} has been 1 since step {first} ({percent(share)} of the run), so the target network no longer "
+        f"{momentum.tag} has been 1 since step {first:,} ({percent(share)} of the run), so the target network no "
+        "longer "
         "updates.",
         first_step=first,
         evidence=[Evidence(momentum.tag, "share of the run at 1", share, limit, first)],

@@ -20,7 +20,7 @@ def ema_no_lag(case: Case) -> Iterator[Finding]:
         "ema-no-lag",
         "critical",
         distance,
-        f"{distance.tag} is exactly 0 at {same.length} measurements in a row from step {same.first_step}: the target "
+        f"{distance.tag} is exactly 0 at {same.length} measurements in a row from step {same.first_step:,}: the target "
         "network is a plain copy, not a moving average.",
         first_step=same.first_step,
         last_step=same.last_step,

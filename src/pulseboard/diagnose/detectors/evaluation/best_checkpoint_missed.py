@@ -9,6 +9,7 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.phrases import number, percent
 
 
 @detector(id="best-checkpoint-missed", reads="val.loss")
@@ -28,7 +29,8 @@ def best_checkpoint_missed(case: Case) -> Iterator[Finding]:
         "best-checkpoint-missed",
         "info",
         track,
-        f"{track.tag} was best at step {steps[best]} ({values[best]:.4g}); the last one is {100 * worse:.1f} % worse.",
+        f"{track.tag} was best at step {steps[best]:,} ({number(float(values[best]))}); the last one is "
+        f"{percent(worse)} worse.",
         first_step=int(steps[best]),
         evidence=[Evidence(track.tag, "share of the run since the best", back, limit, int(steps[best]))],
     )

@@ -44,7 +44,7 @@ def eval_frozen(case: Case) -> Iterator[Finding]:
             "warning" if rounded else "critical",
             track,
             f"{track.tag} is exactly {number(same.value)} for {count(int(same.length), 'evaluation')} in a row, from "
-            f"step {same.first_step}, while training goes on"
+            f"step {same.first_step:,}, while training goes on"
             + ("." if learns else ": the weights that are evaluated do not change."),
             first_step=same.first_step,
             last_step=same.last_step,

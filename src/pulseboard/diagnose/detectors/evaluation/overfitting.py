@@ -68,7 +68,7 @@ def overfitting(case: Case) -> Iterator[Finding]:
         SLUG,
         "warning" if _never_better(case, worst, curve) else _severity(case, found),
         worst.curve.tag,
-        f"{worst.curve} was best at step {said.best_step} ({said.text(said.best)}) and has risen "
+        f"{worst.curve} was best at step {said.best_step:,} ({said.text(said.best)}) and has risen "
         f"{percent(said.rise_share)} to {said.text(said.end)} over the "
         f"{count(found.points - 1 - said.best_at, 'evaluation')} "
         "since" + (f", while {curve} keeps falling." if curve is not None else "."),
@@ -154,7 +154,7 @@ def _score_turned(case: Case, training: Objective | None) -> Finding | None:
         SLUG,
         "warning",
         turned.tag,
-        f"{turned.tag} was best at step {step} ({turned.best}) and has {went} to {turned.end}"
+        f"{turned.tag} was best at step {step:,} ({turned.best}) and has {went} to {turned.end}"
         + (f", while {training} keeps falling." if falls else "."),
         first_step=step,
         evidence=[Evidence(turned.tag, "change as a share of the best", turned.lost, None, step)],
@@ -212,7 +212,8 @@ def _stopped(case: Case, validation: Objective, training: Objective | None) -> I
         SLUG,
         "info",
         validation.tag,
-        f"{validation} was {number(then)} at step {first} and {number(lowest)} at best. In that time, {training} fell "
+        f"{validation} was {number(then)} at step {first:,} and {number(lowest)} at best. In that time, {training} "
+        "fell "
         f"from {number(float(np.median(before)))} to {number(float(np.median(after)))}.",
         first_step=first,
         evidence=[

@@ -35,7 +35,7 @@ def moe_imbalance(case: Case) -> Iterator[Finding]:
         "moe-imbalance",
         "warning" if level > limit else "info",
         tag,
-        f"The busiest expert gets {times(level)} as many tokens as the average one, since step {first} ({tag}).",
+        f"The busiest expert gets {times(level)} as many tokens as the average one, since step {first:,} ({tag}).",
         first_step=first,
         evidence=[Evidence(tag, "load of the busiest expert relative to the average", level, limit, on_curve=True)],
     )

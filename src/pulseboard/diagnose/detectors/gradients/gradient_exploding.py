@@ -42,7 +42,7 @@ def gradient_exploding(case: Case) -> Iterator[Finding]:
             "critical" if factor >= severe else "info" if may_rise(case) else "warning",
             norm,
             f"{norm.tag} rose from {number(math.exp(alarm.level))} to {number(math.exp(alarm.peak))} "
-            f"({multiple(factor)}) at step {alarm.first_step} and stays high.",
+            f"({multiple(factor)}) at step {alarm.first_step:,} and stays high.",
             first_step=alarm.first_step,
             evidence=[Evidence(norm.tag, "peak relative to the level before", factor, times, alarm.peak_step)],
         )

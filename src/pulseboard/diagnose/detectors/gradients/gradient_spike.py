@@ -39,7 +39,8 @@ def gradient_spike(case: Case) -> Iterator[Finding]:
         "warning" if rare and height >= case.limit("gradient-spike", "severe_times") else "info",
         norm,
         f"{norm.tag} jumped from {number(float(level[worst]))} to {number(float(values[worst]))} ({times(height)}) at "
-        f"step {steps[worst]} and came back" + (f", the largest of {count(len(at), 'spike')}." if len(at) > 1 else "."),
+        f"step {steps[worst]:,} and came back"
+        + (f", the largest of {count(len(at), 'spike')}." if len(at) > 1 else "."),
         first_step=int(steps[at[0]]),
         last_step=int(steps[at[-1]]),
         evidence=[Evidence(norm.tag, "norm relative to its recent level", height, limit, int(steps[worst]))],

@@ -30,7 +30,7 @@ def gradient_vanishing(case: Case) -> Iterator[Finding]:
         "gradient-vanishing",
         "warning",
         norm,
-        f"{norm.tag} has fallen from {number(early)} to {number(last)} since step {first}, while {loss.tag} is still "
+        f"{norm.tag} has fallen from {number(early)} to {number(last)} since step {first:,}, while {loss.tag} is still "
         f"{number(float(losses[-1]))}.",
         first_step=first,
         evidence=[Evidence(norm.tag, "latest level relative to the early level", last / early, limit, int(steps[-1]))],

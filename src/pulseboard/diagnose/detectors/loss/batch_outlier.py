@@ -10,6 +10,7 @@ from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.episodes import episodes
+from pulseboard.diagnose.phrases import number
 from pulseboard.diagnose.stats.noise import noise_scale, running_median
 
 
@@ -38,8 +39,8 @@ def batch_outlier(case: Case) -> Iterator[Finding]:
         "batch-outlier",
         "info",
         loss,
-        f"{loss.tag} jumped to {values[worst]:.4g} at step {steps[worst]} and was back to normal at the next point"
-        + (f"; there are {len(at)} such points." if len(at) > 1 else "."),
+        f"{loss.tag} jumped to {number(float(values[worst]))} at step {steps[worst]:,} and was back to normal at the "
+        "next point." + (f" There are {len(at):,} such points." if len(at) > 1 else ""),
         first_step=int(steps[at[0]]),
         last_step=int(steps[at[-1]]),
         evidence=[Evidence(loss.tag, "height in noise widths", float(height[worst] / scale), limit, int(steps[worst]))],

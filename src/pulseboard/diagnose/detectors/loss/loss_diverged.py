@@ -39,7 +39,9 @@ def loss_diverged(case: Case) -> Iterator[Finding]:
         return
     said = quote(points, found)
     if _above_start(case, points, found):
-        yield _finding(case, curve, points, found, f"{times(said.end / said.start)} its first value", said.start)
+        yield _finding(
+            case, curve, points, found, f"it is now {times(said.end / said.start)} its first value", said.start
+        )
     elif _above_best(case, points, found):
         lost = min(found.lost_share, 10.0)
         share = "all" if lost >= 1 else percent(lost)
@@ -129,7 +131,7 @@ def _finding(case: Case, curve: Objective, points: Points, found: Course, what: 
         SLUG,
         "info" if unhurt else "critical" if severe else "warning",
         curve.tag,
-        f"{curve} rose from {said.text(base)} to {said.text(said.end)} after step {since}: {what}.",
+        f"{curve} rose from {said.text(base)} to {said.text(said.end)} after step {since:,}: {what}.",
         first_step=since,
         evidence=[
             Evidence(

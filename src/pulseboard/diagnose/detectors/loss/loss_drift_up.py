@@ -51,7 +51,7 @@ def loss_drift_up(case: Case) -> Iterator[Finding]:
         SLUG,
         "info" if validation_holds(case) else "warning",
         curve.tag,
-        f"{curve} has slowly risen {percent(share)} since step {first}, from {number(line.start)} to "
+        f"{curve} has slowly risen {percent(share)} since step {first:,}, from {number(line.start)} to "
         f"{number(line.end)}.",
         first_step=first,
         evidence=[
@@ -88,7 +88,7 @@ def _both_rise(case: Case, curve: Objective, found: Course) -> Finding | None:
         SLUG,
         "info" if unhurt and small else "warning",
         curve.tag,
-        f"{curve} has risen {percent(said.rise_share)} since step {first}, from {said.text(said.best)} to "
+        f"{curve} has risen {percent(said.rise_share)} since step {first:,}, from {said.text(said.best)} to "
         f"{said.text(said.end)}, and {evaluations[0]} rises with it.",
         first_step=first,
         evidence=[Evidence(curve.tag, "rise as a share of the level", found.rise_share, limit, first)],

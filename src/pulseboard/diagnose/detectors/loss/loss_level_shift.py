@@ -46,7 +46,8 @@ def loss_level_shift(case: Case) -> Iterator[Finding]:
         SLUG,
         "warning" if severe else "info",
         loss,
-        f"{loss.tag} jumped from {number(alarm.level)} to {number(alarm.peak)} at step {alarm.first_step}{why} and is "
+        f"{loss.tag} jumped from {number(alarm.level)} to {number(alarm.peak)} at step {alarm.first_step:,}{why} and "
+        "is "
         f"now {number(found.end)}.",
         first_step=alarm.first_step,
         evidence=[

@@ -160,7 +160,7 @@ def _burst_finding(case: Case, curve: Objective, burst: NDArray[np.intp], found:
         SLUG,
         "warning",
         curve.tag,
-        f"{curve} started at {number(found.start)}, reached {number(float(values[peak]))} at step {int(steps[peak])} "
+        f"{curve} started at {number(found.start)}, reached {number(float(values[peak]))} at step {int(steps[peak]):,} "
         f"({times(height)}) and is {number(found.end)} at the end.",
         first_step=int(steps[burst[0]]),
         last_step=int(steps[burst[-1]]),
@@ -230,7 +230,7 @@ def _setback_finding(case: Case, curve: Objective, back: Setback) -> Finding:
         SLUG,
         "warning",
         curve.tag,
-        f"{back.validation} rose from {number(back.before)} to {number(back.peak)} after step {back.first_step}, "
+        f"{back.validation} rose from {number(back.before)} to {number(back.peak)} after step {back.first_step:,}, "
         f"{curve} rose with it, and both recovered. In between, {percent(min(back.lost, 1.0))} of the improvement was "
         "lost.",
         first_step=back.first_step,

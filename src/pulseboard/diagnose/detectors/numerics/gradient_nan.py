@@ -29,7 +29,7 @@ def gradient_nan(case: Case) -> Iterator[Finding]:
         "gradient-nan",
         "info" if skipped or not lost else "critical",
         track,
-        f"{track.tag} is not finite at {count:,} of {len(track):,} points, first at step {seen.first_step}{where}"
+        f"{track.tag} is not finite at {count:,} of {len(track):,} points, first at step {seen.first_step:,}{where}"
         + ("; the loss scaler skipped those steps." if skipped else "."),
         first_step=seen.first_step,
         last_step=seen.last_step,

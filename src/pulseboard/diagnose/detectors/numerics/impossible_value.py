@@ -11,6 +11,7 @@ from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.facts.scores import accuracies
+from pulseboard.diagnose.phrases import number
 from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.track import Track
 
@@ -72,6 +73,6 @@ def _finding(
         "impossible-value",
         severity,
         tag,
-        f"{tag} is {what}." if value != value else f"{tag} reached {value:.4g}, {what}.",
+        f"{tag} is {what}." if value != value else f"{tag} reached {number(value)}, {what}.",
         evidence=[Evidence(tag, what, value, limit, on_curve=True)],
     )

@@ -46,9 +46,9 @@ def _finding(case: Case, track: Track, *, is_loss: bool) -> Finding:
     wrong = seen.nan + seen.inf
     what = "NaN" if seen.nan >= seen.inf else "infinite"
     if seen.in_a_row == wrong and wrong > 1:
-        where = f"from step {seen.first_step} to the end ({count(wrong, 'point')})"
+        where = f"from step {seen.first_step:,} to the end ({count(wrong, 'point')})"
     else:
-        where = f"at {wrong:,} of {len(track):,} points, first at step {seen.first_step}"
+        where = f"at {wrong:,} of {len(track):,} points, first at step {seen.first_step:,}"
     return case.finding(
         SLUG,
         _severity(case, track, is_loss=is_loss),

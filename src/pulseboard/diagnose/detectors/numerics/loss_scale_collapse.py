@@ -9,6 +9,7 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.phrases import number
 
 
 @detector(id="loss-scale-collapse", reads="amp.loss_scale")
@@ -33,7 +34,7 @@ def loss_scale_collapse(case: Case) -> Iterator[Finding]:
         "loss-scale-collapse",
         "critical",
         scale,
-        f"{scale.tag} fell from {fall[0]:.6g} to {fall[-1]:.6g} without recovering: gradients overflow at "
+        f"{scale.tag} fell from {number(fall[0])} to {number(fall[-1])} without recovering: gradients overflow at "
         "almost every step.",
         first_step=first,
         evidence=[Evidence(scale.tag, "halvings without a rise", halvings, least, int(steps[-1]))],

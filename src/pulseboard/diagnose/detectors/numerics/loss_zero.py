@@ -39,7 +39,7 @@ def loss_zero(case: Case) -> Iterator[Finding]:
         "loss-zero",
         "critical",
         loss,
-        f"{loss.tag} is exactly 0 for {zeros.length} points in a row, from step {zeros.first_step}.",
+        f"{loss.tag} is exactly 0 for {zeros.length} points in a row, from step {zeros.first_step:,}.",
         first_step=zeros.first_step,
         last_step=zeros.last_step,
         evidence=[Evidence(loss.tag, "points in a row that are exactly 0", zeros.length, least, zeros.first_step)],

@@ -25,7 +25,7 @@ def nan_masked(case: Case) -> Iterator[Finding]:
         "nan-masked",
         "critical",
         loss,
-        f"{loss.tag} is exactly 0 from step {zeros.first_step} while {gradient.tag} is not finite: a NaN is hidden.",
+        f"{loss.tag} is exactly 0 from step {zeros.first_step:,} while {gradient.tag} is not finite: a NaN is hidden.",
         first_step=first,
         last_step=zeros.last_step,
         evidence=[

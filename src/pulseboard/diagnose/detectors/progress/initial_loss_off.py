@@ -16,6 +16,7 @@ from pulseboard.diagnose.facts.perplexity import predicts_words
 from pulseboard.diagnose.facts.regime import may_rise
 from pulseboard.diagnose.facts.scores import accuracies, scale_of
 from pulseboard.diagnose.phrases import number
+from pulseboard.diagnose.phrases import times as multiple
 from pulseboard.diagnose.track import Track
 
 SLUG = "initial-loss-off"
@@ -44,7 +45,7 @@ def initial_loss_off(case: Case) -> Iterator[Finding]:
         SLUG,
         "warning",
         loss,
-        f"{loss.tag} starts at {values[0]:.4g}; for an untrained model it should be about {guess:.4g}.",
+        f"{loss.tag} starts at {number(float(values[0]))}; for an untrained model it should be about {number(guess)}.",
         first_step=int(steps[0]),
         last_step=int(steps[0]),
         evidence=[Evidence(loss.tag, "first value", float(values[0]), limit, int(steps[0]), on_curve=True)],
@@ -71,7 +72,8 @@ def _beyond_any_vocabulary(case: Case) -> Finding | None:
         SLUG,
         "warning",
         curve.tag,
-        f"{curve} starts at {number(first)}; random guessing among {math.exp(limit):,.0f} classes gives {number(limit)}.",
+        f"{curve} starts at {number(first)}; random guessing among {math.exp(limit):,.0f} classes gives "
+        f"{number(limit)}.",
         first_step=step,
         last_step=step,
         evidence=[Evidence(curve.tag, "first value", first, limit, step, on_curve=True)],
@@ -108,8 +110,8 @@ def _compared_with_validation(case: Case) -> Iterator[Finding]:
         SLUG,
         "info" if learning(case).value else "warning",
         train,
-        f"{train.tag} starts at {first:.4g} while {val.tag} of the same untrained model is {other:.4g}, and it stays "
-        f"about {later[0] / later[1]:.3g}x larger: probably a sum instead of a mean.",
+        f"{train.tag} starts at {number(first)} while {val.tag} of the same untrained model is {number(other)}, and it "
+        f"stays about {multiple(later[0] / later[1])} larger: probably a sum instead of a mean.",
         first_step=int(train.head.steps[0]),
         last_step=int(train.head.steps[0]),
         evidence=[Evidence(train.tag, f"first value relative to {val.tag}", first / other, times, int(at[0]))],

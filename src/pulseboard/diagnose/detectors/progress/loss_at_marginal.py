@@ -9,6 +9,7 @@ import numpy as np
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.phrases import number
 from pulseboard.diagnose.stats.noise import noise_scale
 from pulseboard.diagnose.stats.trend import trend
 from pulseboard.diagnose.track import Points
@@ -43,7 +44,8 @@ def loss_at_marginal(case: Case) -> Iterator[Finding]:
         "loss-at-marginal",
         "critical",
         loss,
-        f"{loss.tag} has settled at {level:.4g}, the entropy of the labels ({entropy:.4g}): the inputs are ignored.",
+        f"{loss.tag} has settled at {number(level)}, the entropy of the labels ({number(entropy)}): the inputs are "
+        "ignored.",
         first_step=int(last.steps[0]),
         evidence=[Evidence(loss.tag, "median of the last part", level, below, int(steps[-1]), on_curve=True)],
     )

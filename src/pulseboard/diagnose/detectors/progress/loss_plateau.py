@@ -14,7 +14,7 @@ from pulseboard.diagnose.facts.regime import may_rise, regime
 from pulseboard.diagnose.facts.schedule import rate_is_high
 from pulseboard.diagnose.facts.scores import AREAS, accuracies, nearly_perfect, never_improved, scale_of, score_of
 from pulseboard.diagnose.facts.validation import validation_curves
-from pulseboard.diagnose.phrases import count, digits_of, number
+from pulseboard.diagnose.phrases import count, digits_of, number, percent
 from pulseboard.diagnose.roles.quantity import quantity_of
 from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.stats.noise import noise_scale, running_median
@@ -88,8 +88,8 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
         SLUG,
         "warning" if severe else "info",
         loss,
-        f"{loss.tag} has been at about {level:.4g} since step {part.steps[0]}, {100 * length:.0f} % of the run"
-        + (f"; it started at {start:.4g}." if severe else "."),
+        f"{loss.tag} has been at about {number(level)} since step {part.steps[0]:,}, {percent(length)} of the run"
+        + (f"; it started at {number(start)}." if severe else "."),
         first_step=int(part.steps[0]),
         evidence=[Evidence(loss.tag, "share of the run without a fall", length, None, int(part.steps[0]))],
     )

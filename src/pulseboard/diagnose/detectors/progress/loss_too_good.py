@@ -10,6 +10,7 @@ from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
 from pulseboard.diagnose.facts.perplexity import predicts_words
+from pulseboard.diagnose.phrases import number
 from pulseboard.diagnose.stats.noise import running_median
 
 
@@ -61,7 +62,7 @@ def _finding(case: Case, tag: str, step: int, value: float, limit: float, why: s
         "loss-too-good",
         "warning",
         tag,
-        f"{tag} is {value:.4g} from step {step}, {why}.",
+        f"{tag} is {number(value)} from step {step:,}, {why}.",
         first_step=step,
         evidence=[Evidence(tag, "level", value, limit, step, on_curve=True)],
     )

@@ -36,7 +36,8 @@ def rank_desync(case: Case) -> Iterator[Finding]:
                 "rank-desync",
                 "critical",
                 tag,
-                f"The ranks have had different parameters since step {step}: {tag} differs by up to {percent(worst)}.",
+                f"The ranks have had different parameters since step {step:,}: {tag} differs by up to "
+                f"{percent(worst)}.",
                 first_step=step,
                 evidence=[Evidence(tag, "relative difference", worst, tolerance, step)],
             )

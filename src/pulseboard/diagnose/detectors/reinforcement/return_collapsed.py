@@ -81,7 +81,7 @@ def _lost(case: Case, track: Track, returns: Points) -> Finding | None:
         SLUG,
         "warning",
         track,
-        f"{track.tag} was {said.text(-said.best)} at step {said.best_step} and is now {said.text(-said.end)}: the "
+        f"{track.tag} was {said.text(-said.best)} at step {said.best_step:,} and is now {said.text(-said.end)}: the "
         f"policy lost most of what it had learned.{moved}",
         first_step=first,
         evidence=[Evidence(track.tag, "share of the gain that is left", kept, limit, int(steps[-1]))],
@@ -157,7 +157,7 @@ def _slides(case: Case, track: Track) -> Finding | None:
         SLUG,
         "warning",
         track,
-        f"{track.tag} was {number(high)} at step {int(steps[best])} and has since fallen to {number(end)}, almost "
+        f"{track.tag} was {number(high)} at step {int(steps[best]):,} and has since fallen to {number(end)}, almost "
         "steadily: the policy is getting worse.",
         first_step=int(steps[best]),
         evidence=[Evidence(track.tag, "share of steps down", down, _NEARLY_ALL, int(steps[-1]))],
@@ -187,7 +187,7 @@ def _came_down(case: Case, track: Track) -> Finding | None:
         SLUG,
         "warning",
         track,
-        f"{track.tag} was {number(high)} at step {int(steps[best])}, and the last {down} values are "
+        f"{track.tag} was {number(high)} at step {int(steps[best]):,}, and the last {down} values are "
         f"{number(float(values[n - down :].max()))} or less: the policy lost most of what it had learned.",
         first_step=int(steps[n - down]),
         evidence=[Evidence(track.tag, "fall as a share of the range", gap / (high - low), _MOST_OF_RANGE)],

@@ -63,7 +63,7 @@ def _grown(case: Case, track: Track) -> Finding | None:
         SLUG,
         "warning",
         track,
-        f"{track.tag} rose from {number(best)} at step {int(steps[at])} to {number(end)} ({times(end / best)}), but "
+        f"{track.tag} rose from {number(best)} at step {int(steps[at]):,} to {number(end)} ({times(end / best)}), but "
         "the return has not improved.",
         first_step=int(steps[at]),
         evidence=[

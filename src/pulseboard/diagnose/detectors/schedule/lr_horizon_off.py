@@ -51,7 +51,7 @@ def lr_horizon_off(case: Case) -> Iterator[Finding]:
             "lr-horizon-off",
             "warning",
             rate,
-            f"{rate.tag} reached its floor ({floor:.3g}) at step {reached}, after {100 * reached / whole:.0f} % of "
+            f"{rate.tag} reached its floor ({floor:.3g}) at step {reached:,}, after {100 * reached / whole:.0f} % of "
             "the training.",
             first_step=reached,
             evidence=[Evidence(rate.tag, "share of the training when the floor is reached", reached / whole, early)],
@@ -106,7 +106,7 @@ def _cut_early(case: Case, rate: Track) -> Finding | None:
         SLUG,
         "warning",
         rate,
-        f"{rate.tag} fell below {percent(case.limit(SLUG, 'cut'))} of its peak at step {at}, after "
+        f"{rate.tag} fell below {percent(case.limit(SLUG, 'cut'))} of its peak at step {at:,}, after "
         f"{percent((at - first) / (last - first))} of the run, while {curve} was still falling: by {number(before)} "
         f"just before, and by only {number(max(0.0, after))} since.",
         first_step=at,

@@ -56,7 +56,7 @@ def lr_jump(case: Case) -> Iterator[Finding]:
             "lr-jump",
             severity,
             rate,
-            f"{rate.tag} jumped from {before:.3g} to {after:.3g} at step {step}"
+            f"{rate.tag} jumped from {before:.3g} to {after:.3g} at step {step:,}"
             + (", where the run was resumed." if resumed else "."),
             first_step=step,
             evidence=[

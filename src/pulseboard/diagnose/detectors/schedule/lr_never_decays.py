@@ -39,7 +39,7 @@ def lr_never_decays(case: Case) -> Iterator[Finding]:
         "lr-never-decays",
         "info" if mild else "warning",
         rate,
-        f"{rate.tag} is still rising at step {steps[-1]} ({values[0]:.3g} to {values[-1]:.3g}), "
+        f"{rate.tag} is still rising at step {steps[-1]:,} ({values[0]:.3g} to {values[-1]:.3g}), "
         + (f"{100 * share:.0f} % into the plan." if case.planned_steps else "and has been since the start."),
         first_step=int(limit * whole),
         evidence=[Evidence(rate.tag, "share of the plan when it is still rising", share, limit, int(steps[-1]))],

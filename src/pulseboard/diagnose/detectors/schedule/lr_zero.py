@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pulseboard.core.finding import Evidence, Finding
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.phrases import percent
 
 
 @detector(id="lr-zero", reads="lr")
@@ -26,7 +27,7 @@ def lr_zero(case: Case) -> Iterator[Finding]:
         "lr-zero",
         "critical",
         rate,
-        f"{rate.tag} is exactly 0 from step {zeros.first_step} to {zeros.last_step}, {100 * share:.0f} % of the run.",
+        f"{rate.tag} is exactly 0 from step {zeros.first_step:,} to {zeros.last_step:,}, {percent(share)} of the run.",
         first_step=zeros.first_step,
         last_step=zeros.last_step,
         evidence=[Evidence(rate.tag, "share of the run at 0", share, limit, zeros.first_step)],

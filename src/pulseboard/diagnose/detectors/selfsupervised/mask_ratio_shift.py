@@ -38,7 +38,7 @@ def mask_ratio_shift(case: Case) -> Iterator[Finding]:
         "mask-ratio-shift",
         "warning",
         ratio,
-        f"{ratio.tag} changed from {np.median(values[:at]):.2f} to {np.median(values[at:]):.2f} at step {steps[at]}.",
+        f"{ratio.tag} changed from {np.median(values[:at]):.2f} to {np.median(values[at:]):.2f} at step {steps[at]:,}.",
         first_step=int(steps[at]),
         evidence=[Evidence(ratio.tag, "change", abs(shift), limit, int(steps[at]))],
     )

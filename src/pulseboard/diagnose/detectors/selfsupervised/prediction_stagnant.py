@@ -30,7 +30,7 @@ def prediction_stagnant(case: Case) -> Iterator[Finding]:
             "prediction-stagnant",
             "info",
             track,
-            f"{track.tag} has not improved since step {steps[half]} and is about {level:.2f}; good predictions are "
+            f"{track.tag} has not improved since step {steps[half]:,} and is about {level:.2f}; good predictions are "
             f"above {limit:g}.",
             first_step=int(steps[half]),
             evidence=[Evidence(track.tag, "latest value", level, limit, int(steps[-1]), on_curve=True)],

@@ -43,7 +43,7 @@ def relative_loss_rising(case: Case) -> Iterator[Finding]:
         "relative-loss-rising",
         "warning",
         tag,
-        f"The loss relative to its target variance was best at step {rise.best_step} ({number(rise.best)}) and has "
+        f"The loss relative to its target variance was best at step {rise.best_step:,} ({number(rise.best)}) and has "
         f"risen {percent(rise.share)} to {number(rise.level)}.",
         first_step=rise.since_step,
         evidence=[Evidence(tag, "rise above its best, relative to the best", rise.share, limit, rise.since_step)],

@@ -51,7 +51,7 @@ def representation_collapse(case: Case) -> Iterator[Finding]:
         SLUG,
         "critical",
         found[0][0],
-        f"The features have collapsed since step {first}{levels}: "
+        f"The features have collapsed since step {first:,}{levels}: "
         + "; ".join(evidence.what for _, evidence, _ in found)
         + f".{falling}",
         first_step=first,

@@ -47,7 +47,7 @@ def memory_growth(case: Case) -> Iterator[Finding]:
         "memory-growth",
         "warning",
         tag,
-        f"{tag} has grown steadily by {percent(share)} since step {first}, from {number(before)} to {number(after)}.",
+        f"{tag} has grown steadily by {percent(share)} since step {first:,}, from {number(before)} to {number(after)}.",
         first_step=first,
         evidence=[Evidence(tag, "relative growth", share, limit)],
     )

@@ -33,7 +33,8 @@ def run_stalled(case: Case) -> Iterator[Finding]:
         "run-stalled",
         "critical",
         track,
-        f"Nothing has been logged for {duration(silence)}, since step {track.last_step}; the usual gap between points "
+        f"Nothing has been logged for {duration(silence)}, since step {track.last_step:,}; the usual gap between "
+        "points "
         f"is at most {duration(usual)}.",
         first_step=track.last_step,
         evidence=[Evidence(track.tag, "seconds without a point", silence, limit, track.last_step)],

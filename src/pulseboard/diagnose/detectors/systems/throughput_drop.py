@@ -57,7 +57,8 @@ def _slow_state(case: Case, time: Track) -> Iterator[Finding]:
         SLUG,
         "warning",
         time,
-        f"{time.tag} rose from {number(was)} to {number(now)} ({multiple(now / was)}) at step {first} and stays there.",
+        f"{time.tag} rose from {number(was)} to {number(now)} ({multiple(now / was)}) at step {first:,} and stays "
+        "there.",
         first_step=first,
         evidence=[Evidence(time.tag, "time relative to the time before", now / was, factor, first)],
     )
@@ -126,7 +127,7 @@ def _changed(case: Case) -> Iterator[Finding]:
             SLUG,
             "warning" if why or factor >= case.limit(SLUG, "severe_times") else "info",
             time,
-            f"{time.tag} rose from {number(was)} to {number(now)} ({multiple(factor)}) at step {alarm.first_step}"
+            f"{time.tag} rose from {number(was)} to {number(now)} ({multiple(factor)}) at step {alarm.first_step:,}"
             + (f": {why}." if why else ". A planned change of batch size or sequence length would look the same."),
             first_step=alarm.first_step,
             evidence=[Evidence(time.tag, "step time relative to the level before", factor, limit, alarm.alarm_step)],

@@ -29,7 +29,7 @@ def weights_frozen(case: Case) -> Iterator[Finding]:
         "weights-frozen",
         "critical",
         update,
-        f"{update.tag} is exactly 0 at {still.length} points in a row from step {still.first_step}: the model is not "
+        f"{update.tag} is exactly 0 at {still.length} points in a row from step {still.first_step:,}: the model is not "
         "learning.",
         first_step=still.first_step,
         last_step=still.last_step,
