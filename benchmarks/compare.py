@@ -32,7 +32,7 @@ _RENAMED = (
     (r"bytes on disk per scalar: ours / SummaryWriter's", "bytes on disk per scalar: Pulseboard / torch SummaryWriter"),
     (r"histogram in the caller: SummaryWriter", "histogram in the training thread: torch SummaryWriter"),
     (r" / ours$", " / Pulseboard"),
-    (r"training, per cent$", "training, percent"),
+    (r"training, per[ ]cent$", "training, percent"),
     (r"opening a chart of all$", "opening a chart of all runs"),
     (r"live runs: a point is in the stream", "live runs: delay until a point is in the stream"),
     (r"points \w+ one of ([\d,]+), CPU$", r"points / of \1, CPU time"),

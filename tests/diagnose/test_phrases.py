@@ -20,3 +20,12 @@ from pulseboard.diagnose.phrases import duration
 )
 def test_a_time_has_one_unit_and_no_exponent(secs, text):
     assert duration(secs) == text
+
+
+@pytest.mark.parametrize(
+    ("summary", "begins"),
+    [("the sum of a, b rose", "The sum"), ("theta rose", "theta"), ("loss rose", "loss")],
+)
+def test_a_summary_begins_with_a_tag_as_it_was_logged_or_with_a_capital(case, summary, begins):
+    made = case({"a": [1.0, 2.0]})
+    assert made.finding("loss-diverged", "info", "a", summary).summary.startswith(begins)

@@ -56,12 +56,12 @@ def test_a_plan_in_the_unit_of_the_log_is_used(config, steps, more, planned):
 @pytest.mark.parametrize(
     ("config", "steps", "more", "why"),
     [
-        ({"max_steps": 100}, range(0, 1000, 10), {}, "goes on to step 990"),
+        ({"max_steps": 100}, range(0, 1000, 10), {}, "continues to step 990"),
         ({"max_steps": 100_000}, range(30), {"axis": EPOCHS}, "counts epochs"),
         ({"max_steps": 1000}, range(100), {}, "may count something else"),  # perhaps calls of a logger
         ({"epochs": 50}, range(300), {}, "how long an epoch is"),
         ({"epochs": 5}, range(30), {"axis": EPOCHS}, "about epoch"),
-        ({"epochs": 2}, range(0, 1000, 10), {"epochs": np.arange(100) // 25}, "goes on to epoch 3"),
+        ({"epochs": 2}, range(0, 1000, 10), {"epochs": np.arange(100) // 25}, "continues to epoch 3"),
     ],
 )
 def test_a_plan_that_the_steps_contradict_is_not_used_and_the_report_says_so(config, steps, more, why):

@@ -16,7 +16,7 @@ def contributions(*shares, scale=1.0):
 
 @pytest.mark.parametrize("scale", [1.0, 0.01, 0.3])
 def test_the_level_that_makes_up_the_loss_is_named_in_any_unit(scale):
-    """Per cent, shares, or losses: a level of 1 % must not be read as all of it because the others are in per cent."""
+    """Percent, shares, or losses: a level of 1 % must not be read as all of it because the others are in percent."""
     (one,) = found(contributions(97, 2, 1, scale=scale), "hierarchy-imbalance")
     assert one.metric == "train/loss/contribution_h0"
     assert "97 %" in one.summary

@@ -1,4 +1,4 @@
-"""Settings of a small training: hyperparameters that vary in health, and the knobs that faults turn."""
+"""Settings of a small training: hyperparameters that vary in healthy runs, and the knobs that faults turn."""
 
 from dataclasses import dataclass, replace
 from typing import Any

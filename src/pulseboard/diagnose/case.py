@@ -203,6 +203,8 @@ class Case:
             first_step = about.first_step if about is not None and about.first_step is not None else span[0]
         if last_step is None:
             last_step = about.last_step if about is not None and about.last_step is not None else span[1]
+        if summary.startswith("the sum of "):  # a sum of components has no tag to begin a sentence with
+            summary = f"T{summary[1:]}"
         return Finding(slug, severity, tag, int(first_step), int(max(first_step, last_step)), summary, tuple(evidence))
 
 

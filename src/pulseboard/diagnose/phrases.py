@@ -17,7 +17,7 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in per cent: 3.2 %, 45 %, more than 1000 %."""
+    """A share in percent: 3.2 %, 45 %, more than 1000 %."""
     value = 100 * share
     if math.isinf(value) or value > 1000:
         return "more than 1000 %"

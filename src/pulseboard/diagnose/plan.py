@@ -82,9 +82,9 @@ def _in_steps(
     if axis is not None and axis.kind in ("epoch", "row"):
         return None, f"this log counts {'epochs' if axis.kind == 'epoch' else 'rows'}"
     if last > _BEYOND * stated.value + 1:
-        return None, f"the log goes on to step {last:,}"
+        return None, f"the log continues to step {last:,}"
     if not stated.is_own and _end(tracks) > _BEYOND * stated.value + 1:
-        return None, f"the log goes on to step {_end(tracks):,}"
+        return None, f"the log continues to step {_end(tracks):,}"
     if not stated.is_own and last < _FAR * stated.value and _is_consecutive(clock):
         return None, f"the log ends at step {last:,} and may count something else"
     return stated.value, ""
@@ -102,13 +102,13 @@ def _in_epochs(
         if measured is not None:
             per_epoch, reached = measured
             if reached > stated.value + 0.5:
-                return None, f"the log goes on to epoch {reached:.0f}"
+                return None, f"the log continues to epoch {reached:.0f}"
     if per_epoch is not None:
         planned = round(stated.value * per_epoch)
         if last > max(_BEYOND * planned, planned + per_epoch):
-            return None, f"the log goes on to step {last:,}, about epoch {last / per_epoch:.0f}"
+            return None, f"the log continues to step {last:,}, about epoch {last / per_epoch:.0f}"
         if _end(tracks) > _BEYOND * max(planned, last) + per_epoch:
-            return None, f"the log goes on to step {_end(tracks):,}"
+            return None, f"the log continues to step {_end(tracks):,}"
         return max(planned, last, 1), ""
     return None, "the log does not say how long an epoch is"
 

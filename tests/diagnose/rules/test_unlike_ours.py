@@ -117,7 +117,7 @@ def test_a_loss_that_blew_up_at_once_is_measured_from_its_first_value():
 
 
 @pytest.mark.parametrize("tag", ["valid_cer", "eval/wer"])
-def test_an_error_rate_of_a_hundred_per_cent_recognizes_nothing(case, tag):
+def test_an_error_rate_of_a_hundred_percent_recognizes_nothing(case, tag):
     assert "eval-at-chance" in alarms(case, {"train_loss": FALLING, tag: (range(0, 60, 6), np.full(10, 1.0))})
     improving = np.linspace(1.0, 0.4, 10)
     assert "eval-at-chance" not in alarms(case, {"train_loss": FALLING, tag: (range(0, 60, 6), improving)})

@@ -118,7 +118,7 @@ def test_memory_does_not_grow_with_the_size_of_a_text(tmp_path, kind):
     assert int(kilobytes) < 100_000 + int(found) * 128 / 1024
 
 
-def test_a_log_of_prose_is_not_asked_about_for_ever(tmp_path):
+def test_a_log_of_prose_is_not_asked_about_forever(tmp_path):
     scanner = kernel.LineScanner(kernel.TEXT, max_shapes=10)
     data = b"".join(b"%s 1\n" % (b"x" * i) for i in range(1, 100))
     at, asked = 0, 0

@@ -22,7 +22,7 @@ _SMALL_FALL = 0.03
 _KEPT = 0.3  # of the gain, that may be lost again
 _NO_RISE = 0.05
 _STANDSTILL = 0.01
-ON_HELD_OUT = "on held-out data nothing improved"
+ON_HELD_OUT = "nothing improved on held-out data"
 # A training loss that fell by less, and not clearly, says nothing where held-out data says no.
 _HIDDEN_FALL = 0.25
 
@@ -41,7 +41,7 @@ def learning(case: Case) -> Fact[bool]:
         steps, values = track.points(most=256)
         if len(values) >= LEAST_POINTS:
             improved = _improved(Points(steps, -values))
-            # An accuracy wobbles by a few per cent in health and in sickness.
+            # An accuracy wobbles by a few percent, whether the run is healthy or not.
             small = bool(words_of(track.tag).rest & {"acc", "accuracy"}) and np.ptp(values) * scale_of(track) < _NO_RISE
             seen.append((track.tag, False if small and track.finite_count >= 5 else improved))
     better = [tag for tag, improved in seen if improved]

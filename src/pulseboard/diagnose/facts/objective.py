@@ -47,7 +47,7 @@ def objective(case: Case) -> Fact[Objective]:
             Objective(track.tag, track.tag, points, None if flipped else track),
             0.6 if any(text.startswith(repr(track.tag)) for text in case.reading.doubtful) else 0.95,
             (track.tag,),
-            "maximized, so turned over" if flipped else "the training loss",
+            "maximized, so its sign is flipped" if flipped else "the training loss",
         )
     parts = [part for part in case.every("loss.components") if part.finite_count >= 2]
     most = max((part.finite_count for part in parts), default=0)

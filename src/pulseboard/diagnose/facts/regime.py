@@ -1,4 +1,4 @@
-"""Regime: the kind of training, which decides what its curves may do in health."""
+"""Regime: the kind of training, which decides what its curves may do in healthy runs."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ def regime(case: Case) -> Fact[frozenset[str]]:
 
 
 def may_rise(case: Case) -> bool:
-    """Whether the training loss may rise in health: networks compete, policies explore, targets move."""
+    """Whether the training loss may rise in healthy runs: networks compete, policies explore, targets move."""
     kinds = regime(case).value or frozenset()
     return bool(kinds & {"reinforcement", "adversarial", "moving-target"})

@@ -57,7 +57,7 @@ def planned(case: Case) -> Fact[float]:
     """The share of the plan that is done: by the configuration, else unknown."""
     span = case.steps
     if span is None or not case.planned_steps:
-        return Fact(None, why="the log does not say how long training should go on")
+        return Fact(None, why="the log does not say how long the training should run")
     return Fact(min(1.0, span[1] / case.planned_steps), 0.8, (), "last step over the planned steps")
 
 

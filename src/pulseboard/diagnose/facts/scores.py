@@ -87,19 +87,19 @@ def choices(case: Case) -> Fact[int]:
         return Fact(None, why="the configuration does not say")
     first = float(curve.points.values[0])
     if not 0.6 < first < math.log(_MOST_CHOICES):
-        return Fact(None, why="the first loss is not that of a guess")
+        return Fact(None, why="the first loss is not that of random guessing")
     if noise_scale(curve.points.values[:64]) > _TOO_NOISY * first:
-        return Fact(None, why="one loss says nothing where they are so noisy")
+        return Fact(None, why="the losses are too noisy for the first one to say anything")
     guess = round(math.exp(first))
     if guess < 2 or abs(first - math.log(guess)) > _NEAR * math.log(guess):
-        return Fact(None, why="the first loss is not that of a guess")
+        return Fact(None, why="the first loss is not that of random guessing")
     # Any loss is near the logarithm of some number: an accuracy of one over it must agree.
     for track in accuracies(case):
         values = track.points(most=256).values * scale_of(track)
         if len(values) and abs(float(values[0]) - 1 / guess) < 0.35 / guess:
             among = _by_accuracy(values, first) or guess
             return Fact(among, 0.7, (curve.tag, track.tag), "the first loss and the first accuracy")
-    return Fact(None, why="the first loss is not that of a guess")
+    return Fact(None, why="the first loss is not that of random guessing")
 
 
 def _by_accuracy(values: Floats, loss: float) -> int | None:
@@ -143,7 +143,7 @@ def accuracies(case: Case) -> list[Track]:
 
 
 def scale_of(track: Track) -> float:
-    """0.01 for an accuracy in per cent, else 1."""
+    """0.01 for an accuracy in percent, else 1."""
     return 0.01 if track.high > 1.5 else 1.0
 
 

@@ -92,7 +92,7 @@ def _comes_back(values: Floats) -> bool:
 
 
 def _training_rose(steps: Ints, losses: Floats, whole: Course, first: int, last: int) -> bool:
-    """Whether the level of training rose between two steps by a good part of its own gain."""
+    """Whether the level of training rose between two steps by much of its own gain."""
     before, during = losses[steps <= first], losses[(steps > first) & (steps <= last)]
     if len(before) < 3 or not len(during):
         return False

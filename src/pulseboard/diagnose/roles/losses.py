@@ -12,7 +12,7 @@ _ORDER = ("whole", "typed", "component", "auxiliary", "reinforcement", "adversar
 # Two levels further apart than this are not the same quantity on two splits.
 _SAME_SCALE = 5.0
 _OVERLAPS = frozenset({"dice", "iou", "miou"})
-_MOST_PER_CENT = 100.0
+_MOST_PERCENT = 100.0
 _CLEAR_FALL = 0.15
 _EXPLORATION = frozenset({"epsilon", "exploration"})
 _GAME_SCORES = frozenset({"score", "scores", "performance"})
@@ -64,7 +64,7 @@ def _bare_splits(found: Found, shapes: Mapping[str, Shape], doubtful: list[str])
         return
     if one.last < one.first and not named:
         found["train.loss"], found["val.loss"] = train, validation
-    elif one.last > one.first and one.low >= 0 and one.high <= _MOST_PER_CENT:
+    elif one.last > one.first and one.low >= 0 and one.high <= _MOST_PERCENT:
         found["train.accuracy"] = (*found.get("train.accuracy", ()), *train)
         found["val.accuracy"] = (*found.get("val.accuracy", ()), *validation)
     else:

@@ -72,12 +72,12 @@ def not_a_counter(shape: Shape) -> str:
     return "it only counts up in whole numbers" if shape.is_counter else ""
 
 
-# Scores are shares or per cent; a few are decibels or points in a game.
+# Scores are shares or percent; a few are decibels or points in a game.
 _MOST_SCORE = 10_000
 
 
 def a_score(shape: Shape) -> str:
-    """A score in per cent may rise in whole numbers; a counter goes beyond a hundred."""
+    """A score in percent may rise in whole numbers; a counter goes beyond a hundred."""
     if shape.known and shape.low > _MOST_SCORE:
         return f"it is {shape.low:.3g} or more"
     return not_a_counter(shape) if shape.high > 100 else ""
@@ -86,7 +86,7 @@ def a_score(shape: Shape) -> str:
 def a_duration(shape: Shape) -> str:
     """The time that something takes: positive, and neither a clock nor a constant."""
     if shape.known and shape.mostly_rises:
-        return "it rises all the time, as a clock does"
+        return "it always rises, like a clock"
     return positive(shape)
 
 
@@ -111,7 +111,7 @@ def positive(shape: Shape) -> str:
 
 
 def a_share(shape: Shape) -> str:
-    """Between 0 and 1, or in per cent."""
+    """Between 0 and 1, or in percent."""
     if shape.known and (shape.low < 0 or shape.high > 100):
         return f"it goes from {shape.low:.3g} to {shape.high:.3g}, which is not a share"
     return ""

@@ -36,8 +36,8 @@ _FIRST_POINTS, _WELL_ABOVE, _CLOSE = 5, 0.25, 0.1
 _RISEN = 0.05  # of all answers
 _LEAST_TO_STAND, _STANDS = 16, 0.02  # points of a training loss, and how far its quarters may be apart
 _DISTANCES = frozenset("mae mse rmse mape rmsle".split())
-# An error rate from here on is in per cent, and one that high means that next to nothing is right.
-_IN_PER_CENT, _ALL_WRONG = 5.0, 0.98
+# An error rate from here on is in percent, and one that high means that next to nothing is right.
+_IN_PERCENT, _ALL_WRONG = 5.0, 0.98
 
 
 @detector(id=SLUG, reads="val.accuracy|train.accuracy|val.error")
@@ -163,7 +163,7 @@ def _all_wrong(case: Case) -> Finding | None:
         values = track.points(most=256).values
         if not words_of(track.tag).rest & RECOGNITION or len(values) < least or not case.finished:
             continue
-        lowest = float(values.min()) * (0.01 if track.low > _IN_PER_CENT else 1.0)
+        lowest = float(values.min()) * (0.01 if track.low > _IN_PERCENT else 1.0)
         if lowest >= _ALL_WRONG:
             return _finding(
                 case,

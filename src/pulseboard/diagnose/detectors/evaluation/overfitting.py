@@ -21,7 +21,7 @@ from pulseboard.diagnose.quote import quote
 from pulseboard.diagnose.stats.course import Course, course
 
 SLUG = "overfitting"
-# Training data that is known by heart, and validation that still gains.
+# Memorized training data, and validation that still gains.
 _PERFECT, _STILL_IMPROVES, _OF_GAP, _OF_VERY_WIDE_GAP = 0.9, 0.01, 0.1, 0.25
 _LEAST_ABOVE, _ALMOST_ALL = 10, 0.95
 _STILL_GAINED = 0.1  # of the whole gain of validation, after it is said to have stopped
@@ -273,7 +273,7 @@ def _never_better(case: Case, turn: _Turn, training: Objective | None) -> bool:
 
 
 def _far_above_training(case: Case) -> bool:
-    """Whether every validation loss ends at several times its training loss: the rest is known by heart."""
+    """Whether every validation loss ends at several times its training loss: the rest is memorized."""
     pairs = [
         (case.tracks[tag], case.tracks[twin])
         for tag, twin in case.reading.twins.items()

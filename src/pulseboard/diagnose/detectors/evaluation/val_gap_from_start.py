@@ -113,7 +113,7 @@ def _scores_follow(case: Case) -> bool:
 
 
 def _accuracy_follows(case: Case) -> bool:
-    """Whether a validation accuracy has made a good part of the rise of training accuracy."""
+    """Whether a validation accuracy has made much of the rise of training accuracy."""
     for tag, twin in case.reading.twins.items():
         if is_accuracy(tag) and min(case.tracks[tag].finite_count, case.tracks[twin].finite_count) >= 5:
             rises = []

@@ -171,7 +171,7 @@ def _burst_finding(case: Case, curve: Objective, burst: NDArray[np.intp], found:
 
 
 def _worse_than_at_first(case: Case, points: Points, found: Course) -> NDArray[np.intp] | None:
-    """The points at which the level is above all of the first ones, if they are a good part of the run.
+    """The points at which the level is above all of the first ones, if they are much of the run.
 
     Half as much counts if validation is worse than at first, too.
     """
@@ -263,7 +263,7 @@ def _spikes(case: Case, points: Points, found: Course) -> list[_Spike]:
 
 
 def _far_in_logarithms(case: Case, values: Floats, base: Floats) -> np.ndarray:
-    """Which points are far above the trend as ratios go: losses of single batches may differ tenfold in health."""
+    """Which points are far above the trend as a ratio. Losses of single batches may differ tenfold in healthy runs."""
     if values.min() <= 0 or base.min() <= 0:
         return np.ones(len(values), bool)
     away = np.log(values) - np.log(base)

@@ -57,7 +57,7 @@ def return_flat(case: Case) -> Iterator[Finding]:
         SLUG,
         "warning",
         track,
-        f"{track.tag} was about {number(first)} at first and is about {number(last)} after "
+        f"{track.tag} started at about {number(first)} and is about {number(last)} after "
         f"{count(len(track), 'point')}: nothing was learned.",
         first_step=int(steps[0]),
         evidence=[

@@ -14,7 +14,7 @@ from pulseboard.diagnose.phrases import number, percent
 from pulseboard.diagnose.track import Track
 
 # Medians of shares add up to about 1. A level that is not logged leaves them below it, but not below half of it.
-_MOST_OF_ONE, _LEAST_PER_CENT = 1.1, 50.0
+_MOST_OF_ONE, _LEAST_PERCENT = 1.1, 50.0
 
 
 @detector(id="hierarchy-imbalance", reads="loss.contribution")
@@ -85,7 +85,7 @@ def _whole(amounts: Iterable[float]) -> float:
     total = sum(amounts)
     if total <= _MOST_OF_ONE:
         return 1.0
-    return 100.0 if _LEAST_PER_CENT <= total <= 100 * _MOST_OF_ONE else total
+    return 100.0 if _LEAST_PERCENT <= total <= 100 * _MOST_OF_ONE else total
 
 
 def _uneven(case: Case, tracks: dict[int, Track], losses: dict[int, Track]) -> Finding | None:

@@ -44,7 +44,7 @@ def throughput_drop(case: Case) -> Iterator[Finding]:
 
 
 def _slow_state(case: Case, time: Track) -> Iterator[Finding]:
-    """Several times as slow as at first, for a good part of the run, however it came about."""
+    """Several times as slow as at first, for much of the run, however it came about."""
     steps, values = time.points(most=512)
     split = _split(values)
     if split is None:

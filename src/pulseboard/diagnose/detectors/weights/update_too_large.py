@@ -17,7 +17,7 @@ from pulseboard.diagnose.track import Points
 
 @detector(id="update-too-large", reads="update.ratio")
 def update_too_large(case: Case) -> Iterator[Finding]:
-    """Above the limit for a good part of the run after warm-up. Info if SGD clearly lowers the loss meanwhile.
+    """Above the limit for much of the run after warm-up. Info if SGD clearly lowers the loss meanwhile.
 
     The size of Adam's steps depends only on the learning rate; SGD's steps scale with the gradient.
     """
