@@ -17,11 +17,13 @@ from pulseboard.read.discovery.tree import Tree
 from pulseboard.read.event_files.cache import Cache
 from pulseboard.read.event_files.load import Progress
 from pulseboard.read.event_files.runs import EventFileRuns
+from pulseboard.read.numpy_import import import_numpy
 from pulseboard.read.parsed_files.files import ParsedFiles
 from pulseboard.read.progress import Overall
 from pulseboard.read.run import Run
 from pulseboard.read.snapshot import Snapshot, newest_first
 from pulseboard.read.table import table_of_runs
+from pulseboard.read.uncollected import uncollected
 from pulseboard.rundir import layout
 from pulseboard.rundir.regular_file import staying_within
 
@@ -118,8 +120,9 @@ class Runs(Mapping[str, Run], Table):
         with self._refreshing:
             for mirror in self.mirrors:
                 mirror.update(progress=progress)
-            for tree in self._trees:
-                tree.scan_all()
+            with uncollected():
+                for tree in self._trees:
+                    tree.scan_all()
             return self._update(range(len(self._trees)), progress, meanwhile)
 
     def poll(self, paths: Iterable[str] | None = None) -> Changes:
@@ -207,12 +210,13 @@ class Runs(Mapping[str, Run], Table):
         self, tree_indices: Iterable[int], progress: Progress | None, meanwhile: Callable[[], None] | None = None
     ) -> Changes:
         """Load what the scans of these trees found to be new or changed, and update the runs it belongs to."""
-        for index in tree_indices:
-            self._event_files.note_changes(index)
-            self._parsed_files.note_changes(index)
-            self._trees[index].changed.clear()
-        overall = None if progress is None else Overall(progress, pending=self._parsed_files.pending)
-        changes = self._event_files.update(overall.first_step if overall else None, meanwhile)
+        with uncollected():
+            for index in tree_indices:
+                self._event_files.note_changes(index)
+                self._parsed_files.note_changes(index)
+                self._trees[index].changed.clear()
+            overall = None if progress is None else Overall(progress, pending=self._parsed_files.pending)
+            changes = self._event_files.update(overall.first_step if overall else None, meanwhile)
         parsed = self._update_parsed_files(changes, overall.second_step if overall else None)
         same_names = self._event_files.same_names and self._published is self._event_files.runs
         has_logs = self._joiner is not None and self._joiner.has_logs
@@ -326,25 +330,12 @@ def read(
     if not paths:
         raise LogNotFound("(none)", why="no path was given")
     runs = Runs(log_directories_from(paths), cache=cache)
-    runs.refresh(progress=progress, meanwhile=_load_numpy if arrays else None)
+    runs.refresh(progress=progress, meanwhile=import_numpy if arrays else None)
     for mirror in runs.mirrors:
         if not mirror.found:
             raise LogNotFound(mirror.url, why="nothing is there")
     _refuse_unreadable_files(runs)
     return runs
-
-
-def _load_numpy() -> None:
-    """Import NumPy. Nothing of what that creates is garbage, so a fifteenth of the time is saved by not looking."""
-    import gc
-
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        import numpy  # noqa: F401
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _refuse_unreadable_files(runs: Runs) -> None:

@@ -90,11 +90,13 @@ def scan(path: str, *, within: LogDirectory, note: AddNote) -> FoundDirectory | 
 
 
 def _scan(path: str, log_directory: LogDirectory, note: AddNote) -> FoundDirectory:
-    # A directory that was scanned before may have been replaced by a link. The log directory itself may be any link.
-    if path != log_directory.path and os.path.islink(path) and not _stays_within(path, log_directory):
-        note(_leads_out(path))
-        raise FileNotFoundError(path)
-    status = os.stat(path)
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
+        # A directory that was scanned before may have been replaced by a link. The log directory may be any link.
+        if path != log_directory.path and not _stays_within(path, log_directory):
+            note(_leads_out(path))
+            raise FileNotFoundError(path)
+        status = os.stat(path)
     conclusive = time.time_ns() - status.st_mtime_ns > _TICK_NS
     found = FoundDirectory(path, status.st_mtime_ns, conclusive, _identity(path, status))
     if path == log_directory.path and stat.S_ISREG(status.st_mode):
