@@ -106,4 +106,4 @@ def test_a_hugging_face_trainer_is_seen(tmp_path):
 def test_seeing_a_logger_without_looking_into_the_training_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["run", "--no-watch", "--wandb", "--", "true"]) == 2
-    assert "--wandb looks into the training" in capsys.readouterr().err
+    assert "--wandb needs to look inside the training" in capsys.readouterr().err

@@ -38,7 +38,7 @@ def on_empty(paths: Iterable[str]) -> list[str]:
         if not os.path.exists(path):
             continue
         if not os.access(path, os.R_OK | os.X_OK):
-            lines.append(f"You may not read it: ls -ld {path}")
+            lines.append(f"You have no permission to read it: ls -ld {path}")
         elif os.path.isdir(path) and not os.listdir(path):
             lines.append(f"It is empty: {path}")
         else:

@@ -1,4 +1,4 @@
-"""Checks a database: every point once, rollups as the points are, and a ledger that explains all of it."""
+"""Checks a database: every point is there exactly once, rollups match the points, and the ledger explains all of it."""
 
 from __future__ import annotations
 

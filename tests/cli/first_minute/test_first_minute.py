@@ -123,7 +123,7 @@ def test_a_directory_without_logs_names_a_neighbor_that_has_some(empty):
 
 def test_a_directory_that_may_not_be_read_says_so(empty, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may read everything
-    assert advice.on_empty([str(empty)]) == [f"You may not read it: ls -ld {empty}"]
+    assert advice.on_empty([str(empty)]) == [f"You have no permission to read it: ls -ld {empty}"]
 
 
 # ---- the port, and other machines

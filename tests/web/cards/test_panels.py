@@ -32,7 +32,7 @@ def panels(page):
 
 def test_a_card_has_its_own_tags_axis_groups_title_and_place(pages, study):
     page = pages.open(study, "#scalars&regexInput=alone&smoothing=0&tagFilter=^(count|sawtooth)$", wait=CARD)
-    menu(page, "count").get_by_role("button", name="Make a card of your own").click()
+    menu(page, "count").get_by_role("button", name="Create a custom card").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Add a tag or an expression").fill("sawtooth")
     dialog.get_by_role("button", name="Add").click()

@@ -95,7 +95,7 @@ def test_every_run_counts_drawn_or_not_and_each_status_has_a_word(pages, tmp_pat
         # A run with too little to judge is gray, with its own shape and words.
         short = page.get_by_label("Health of short", exact=True)
         assert "Not enough data" in short.inner_text()
-        assert "Too little is logged to judge this run" in short.inner_text()
+        assert "Too little was logged to judge this run" in short.inner_text()
         dots = page.locator(".row .status .dot")
         assert page.get_by_title("Not enough data: open in Health").count() == statuses.count("unknown")
         looks = dots.evaluate_all(

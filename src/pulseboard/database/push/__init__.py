@@ -1,1 +1,1 @@
-"""Log directories in, rows out: every point once, whatever is killed in the meantime."""
+"""Log directories in, rows out: every point exactly once, even if a process is killed."""

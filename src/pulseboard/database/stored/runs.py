@@ -136,7 +136,7 @@ class StoredRuns(Runs):
                 pause = min(pause * 2, _MAX_RETRY_SECS)
                 continue
             if pause > _POLL_SECS:
-                _log.warning("The database answers again. %s", self.connection.url)
+                _log.warning("The database responds again. %s", self.connection.url)
                 pause = _POLL_SECS
             if changes:
                 yield changes

@@ -162,7 +162,7 @@ describe("the verdict", () => {
 
   test("of a run with too little data names what to log", () => {
     const verdict = verdictOf(healthOf(run("r"), report("r", [], { status: "unknown" })));
-    expect(verdict?.headline).toBe("Too little is logged to judge this run");
+    expect(verdict?.headline).toBe("Too little was logged to judge this run");
     expect(verdict?.next).toBe("Log `pb.watch(model, optimizer)`");
   });
 

@@ -39,7 +39,7 @@ export function verdictOf(health: RunHealth): Verdict | null {
   if (status === "unknown") {
     const line = enable[0];
     return {
-      headline: "Too little is logged to judge this run",
+      headline: "Too little was logged to judge this run",
       facts: [],
       next: line ? `Log \`${line.log}\`` : null,
       why: line ? `Enables ${line.checks} more checks.` : "",

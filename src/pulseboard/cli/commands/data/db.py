@@ -1,8 +1,8 @@
-"""Look after a database of runs: check it, remove old points, and list what users changed.
+"""Maintain a database of runs: check it, remove old points, and list what users changed.
 
-  pulseboard db check clickhouse://db.example/team             every point once, rollups and ledger as they must be
+  pulseboard db check clickhouse://db.example/team             each point stored exactly once; rollups and ledger match
   pulseboard db prune clickhouse://db.example/team --keep 90d  remove raw points of runs that ended before; rollups stay
-  pulseboard db prune clickhouse://db.example/team --keep 90d --dry-run   how much that would be
+  pulseboard db prune clickhouse://db.example/team --keep 90d --dry-run   what that would remove
   pulseboard db audit clickhouse://db.example/team             who changed marks and saved views, newest first
   pulseboard db check clickhouse://db.example/team --brief     a line per problem: kind, what, tag and run
 
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep", type=duration, metavar="TIME", help="prune: keep runs that logged within this time, such as 90d"
     )
-    parser.add_argument("--dry-run", action="store_true", help="prune: only say what would be removed")
+    parser.add_argument("--dry-run", action="store_true", help="prune: only print what would be removed")
     parser.add_argument("-n", "--rows", type=options.whole_number, default=50, help="audit: this many changes (50)")
     options.add_forms(parser)
 
@@ -81,7 +81,7 @@ def _check(connection: Connection, args: argparse.Namespace) -> int:
     )
     if found.open_plans:
         print(
-            f"{wording.plural(found.open_plans, 'plan')} open: a pusher is at work, or will go on when it is started."
+            f"{wording.plural(found.open_plans, 'plan')} open: a pusher is working, or will continue once started."
         )
     return 1 if found.problems else 0
 

@@ -1,6 +1,6 @@
 """Copy runs to a ClickHouse database, and keep copying what is new.
 
-Every point arrives once, whatever is killed in the meantime: start the command again and it goes on where it was.
+Every point arrives exactly once. If the command is killed, start it again and it continues where it stopped.
 Several hosts can push to one database, and several pushers can share a directory. Every log format works.
 
   pulseboard push runs/ clickhouse://db.example/team          until Ctrl-C
@@ -146,7 +146,7 @@ def _push(pusher: Pusher, names: list[str] | None, *, retry: bool, describe: boo
         try:
             pusher.describe() if describe else pusher.push(names)
             if pause > 1.0:
-                print("The database answers again.", file=sys.stderr, flush=True)
+                print("The database responds again.", file=sys.stderr, flush=True)
             return
         except DatabaseError as error:
             if not retry or not error.transient:

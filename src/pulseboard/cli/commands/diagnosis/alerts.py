@@ -1,7 +1,7 @@
 """Send messages when something happens to runs: Slack, Discord, Teams, email, ntfy, webhooks.
 
 The rules are in a file (docs/guides/alerts.md): destinations, and which runs, findings and severities are worth a
-message. Any log directory works; the trainings need not know of it. One message opens an incident and one closes it,
+message. Any log directory works, without a change to the trainings. One message opens an incident and one closes it,
 and nothing is sent twice, not even after a restart. `pulseboard serve --alerts FILE` does the same next to the
 dashboard. Everything but webhooks needs: pip install "pulseboard[alerts]".
 

@@ -2,7 +2,7 @@
 
 Fails if a loss, error or score is worse than the range of the earlier runs, if there is a finding that they do not
 have, if the run ended early, or if it needs more time per step or more memory. A value is the median of the last tenth
-of its points. In GitHub Actions, the summary is added to the job's page by itself.
+of its points. In GitHub Actions, the summary is added to the job's page automatically.
 
   pulseboard gate runs/new --against runs/base                       one earlier run
   pulseboard gate runs/new --against runs/good-1 runs/good-2 runs/good-3
