@@ -80,9 +80,7 @@ def _check(connection: Connection, args: argparse.Namespace) -> int:
         + (wording.plural(len(found.problems), "problem") if found.problems else "all is well.")
     )
     if found.open_plans:
-        print(
-            f"{wording.plural(found.open_plans, 'plan')} open: a pusher is working, or will continue once started."
-        )
+        print(f"{wording.plural(found.open_plans, 'plan')} open: a pusher is working, or will continue once started.")
     return 1 if found.problems else 0
 
 
