@@ -1,4 +1,4 @@
-"""Alerts: when a live run has something to say about an incident. One message opens it, and one closes it."""
+"""Alerts: when to send a message about an incident of a live run. One message opens it, and one closes it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Event = Literal["opened", "worse", "updated", "closed"]
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Something to say about an incident."""
+    """A message about an incident."""
 
     event: Event
     id: str  # of the incident when it opened; the same in all alerts about it
@@ -63,7 +63,7 @@ class _Open:
 
 
 class Alerts:
-    """What has been said about the incidents of one run.
+    """Which messages have been sent about the incidents of one run.
 
     A run has at most one incident of the model and one of the machine. While one lasts, its headline, its first step
     and the finding that leads it may change as more is seen; it stays the same incident. Only a higher severity is
@@ -76,7 +76,7 @@ class Alerts:
         self._open: dict[bool, _Open] = {}  # by whether it is one of the machine
 
     def update(self, report: RunReport) -> list[Alert]:
-        """What there is to say after a check."""
+        """The messages to send after a check."""
         current = {report.findings[one.findings[0]].slug in MACHINE: one for one in report.incidents}
         return [alert for kind in (False, True) for alert in self._update(kind, current.get(kind), report)]
 

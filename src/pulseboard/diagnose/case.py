@@ -137,7 +137,7 @@ class Case:
         return self.now is None
 
     def patient(self, points: float) -> float:
-        """How many points it takes to say that nothing happens: more while the run goes on, as it still may."""
+        """How many points it takes to say that nothing happens: more while the run is still going."""
         return points if self.finished else max(_PATIENCE_POINTS, points)
 
     @property

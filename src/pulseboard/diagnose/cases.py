@@ -115,7 +115,7 @@ def _renamed(series: Series, tag: str) -> Series:
 
 
 def counts_overlaps(tag: str) -> bool:
-    """Whether a step that comes again in this series means that something was trained twice."""
+    """Whether a repeated step in this series means that something was trained twice."""
     return not {"train.loss", "rl.return", "gan.loss"}.isdisjoint(possible_roles(tag))
 
 

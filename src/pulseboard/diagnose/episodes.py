@@ -80,7 +80,7 @@ def _just_before(track: Track, step: int) -> float:
 
 
 def clear_of_noise(track: Track, alarm: Alarm) -> float:
-    """How far a quarter of an episode is above the points before it, in standard deviations of single points."""
+    """How far the upper quarter of an episode is above the points before it, in standard deviations of points."""
     steps, values = track.points()
     first = int(np.searchsorted(steps, alarm.first_step))
     end = len(steps) if alarm.end_step is None else int(np.searchsorted(steps, alarm.end_step, "right"))

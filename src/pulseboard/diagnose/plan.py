@@ -1,4 +1,4 @@
-"""The plan of a run: what its configuration states, held against the curves. Names propose, values dispose.
+"""The plan of a run: what its configuration states, compared with the curves. Names propose, values dispose.
 
 A configuration states steps or epochs, and a log counts steps, epochs, or calls of its logger. A plan in the wrong unit
 would make a finished run look as if it had just begun, so one that the steps do not confirm is not used.
@@ -37,7 +37,7 @@ _FIRST_LOSS = (0.5, 1.6)
 def settled(
     context: Context, tracks: Mapping[str, Track], reading: Reading, axis: AxisInfo | None, *, ended: bool
 ) -> Context:
-    """The context with a plan in steps of the log, and with what the curves contradict taken out."""
+    """The context with a plan in steps of the log, without anything that the curves contradict."""
     clock = _clock(tracks, reading)
     planned, doubts = context.planned_steps, list[str]()
     if clock is not None:

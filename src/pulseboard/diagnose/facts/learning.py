@@ -29,7 +29,7 @@ _HIDDEN_FALL = 0.25
 
 @fact("learning")
 def learning(case: Case) -> Fact[bool]:
-    """True if any loss clearly fell or any score clearly rose; False if all of several curves stood still."""
+    """True if any loss clearly fell or any score clearly rose; False if none of several curves moved."""
     seen: list[tuple[str, bool | None]] = []
     fallen = loss_course(case).value
     curve = objective(case).value

@@ -24,7 +24,7 @@ _BLEW_UP = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """One curve to judge. Lower is always better: a maximized quantity is turned over."""
+    """One curve to judge. Lower is always better: the sign of a maximized quantity is flipped."""
 
     tag: str  # a tag that is logged, for charts
     name: str  # what to call it in a sentence

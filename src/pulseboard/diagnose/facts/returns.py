@@ -30,7 +30,7 @@ def main_return(case: Case, *, points: int) -> Track:
 
 
 def fresh_returns(track: Track, *, most: int = 512) -> Points:
-    """The points of a return that are news: a mean over episodes repeats itself until the next episode ends."""
+    """The points of a return that are new: a mean over episodes repeats itself until the next episode ends."""
     steps, values = track.points(most=most)
     if len(values) < 2 or not _OVER_EPISODES & set(words_of(track.tag).every):
         return Points(steps, values)
@@ -42,8 +42,8 @@ def fresh_returns(track: Track, *, most: int = 512) -> Points:
 def episode_returns(case: Case, track: Track, *, most: int = 512) -> Points:
     """What the episodes between two points earned, where a return is the mean over the last hundred episodes.
 
-    Such a mean hides the noise of episodes and moves late. It can be undone if its number of episodes is known: before
-    the window is full, the mean length of an episode times that number is the step. Other series are as logged.
+    Such a mean hides the noise of episodes and lags. Single returns can be recovered if the number of episodes is known:
+    before the window is full, the mean length of an episode times that number is the step. Other series are as logged.
     """
     steps, values = track.points()
     lengths = _mean_lengths(case, track, steps)
@@ -99,7 +99,7 @@ def returns_while_learning(case: Case, track: Track, *, most: int = 512) -> Poin
 
 
 def earns_well(case: Case) -> bool:
-    """Whether a return has clearly risen and kept most of that: whatever else is odd, the policy works."""
+    """Whether a return has clearly risen and kept most of that: then the policy works, whatever else is odd."""
     for track in case.every("rl.return"):
         steps, values = track.points(most=512)
         found = course(Points(steps, -values)) if len(values) >= _LEAST_POINTS else None

@@ -36,7 +36,7 @@ _FEW_EVALUATIONS, _PERFECT = 5, 0.95
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One score turned over, so that lower is better, with its course."""
+    """One score with its sign flipped, so that lower is better, and its course."""
 
     tag: str
     course: Course

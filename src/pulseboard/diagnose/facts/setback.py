@@ -1,4 +1,4 @@
-"""Setback: training and validation lose most of what they had gained at the same time, and make it up again."""
+"""Setback: training and validation lose most of their gain at the same time, and recover."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def _setback(case: Case, training: Objective, validation: Objective) -> Setback 
 
 
 def _comes_back(values: Floats) -> bool:
-    """Whether a loss rises far above its best so far again and again: a rate that goes in cycles and is not logged."""
+    """Whether a loss rises far above its best so far again and again: a cyclic learning rate that is not logged."""
     above = values - np.minimum.accumulate(values)
     high = above > _AGAIN * float(above.max())
     return int((np.diff(high.astype(np.int8)) == 1).sum()) > 1
 
 
 def _training_rose(steps: Ints, losses: Floats, whole: Course, first: int, last: int) -> bool:
-    """Whether the level of training rose between two steps by much of its own gain."""
+    """Whether the level of training rose between two steps by a large part of its own gain."""
     before, during = losses[steps <= first], losses[(steps > first) & (steps <= last)]
     if len(before) < 3 or not len(during):
         return False

@@ -156,7 +156,7 @@ class _Ranking:
         return any(cause.brings.get(name, 0.0) >= _EXPLAINS for name in self.alarms)
 
     def _sum(self, rates: Mapping[str, float]) -> float:
-        """The tempered logarithm of the likelihood ratio of all evidence."""
+        """The scaled-down logarithm of the likelihood ratio of all evidence."""
         there = sum(self.weight_of(name, rates) for name in self.present)
         away = [self.weight_of(name, rates) for name in self.missing if name.startswith(PREFIX)]
         absent = sum(self.weight_of(name, rates) for name in self.missing if not name.startswith(PREFIX))

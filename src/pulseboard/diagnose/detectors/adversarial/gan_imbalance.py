@@ -71,7 +71,7 @@ def _losses(case: Case, names: frozenset[str], least: int) -> list[_Loss]:
 
 
 def _has_won(case: Case, loss: _Loss) -> bool:
-    """At its floor since long: it has fallen to next to nothing, or does not move any more."""
+    """At its floor for a long time: it has fallen to almost nothing, or no longer moves."""
     fall = loss.first - loss.late
     low = float(np.quantile(loss.last_third, 0.75)) < case.limit(SLUG, "nothing") * loss.first
     still = fall > 0 and float(np.ptp(loss.last_third)) < case.limit(SLUG, "still") * fall
@@ -79,7 +79,7 @@ def _has_won(case: Case, loss: _Loss) -> bool:
 
 
 def _rose(case: Case, loss: _Loss, guess: float) -> bool:
-    """Far above where it started, or far above what a discriminator that guesses costs; and not on its way back."""
+    """Far above where it started, or far above the loss of a guessing discriminator, and not coming back."""
     limit = case.limit(SLUG, "rise")
     if loss.late < min(limit * loss.first, 2 * limit * guess):
         return False

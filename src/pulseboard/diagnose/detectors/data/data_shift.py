@@ -96,7 +96,7 @@ def _by_validation(case: Case, loss: Track) -> Iterator[Finding]:
 
 
 def _undone(case: Case, values: Floats, best: int) -> bool:
-    """Whether every evaluation after the best has lost most of what was gained before, at once and beyond the noise."""
+    """Whether every evaluation after the best has lost most of the gain, suddenly and beyond the noise."""
     before, later = values[: best + 1], values[best + 1 :]
     gain, lost = float(before[0] - before[-1]), float(later.min() - before[-1])
     clear = len(before) >= _LEAST_BEFORE and min(gain, lost) > _NOISE * noise_scale(before[1:])

@@ -106,7 +106,7 @@ def eval_at_chance(case: Case) -> Iterator[Finding]:
 
 
 def _is_regression(case: Case) -> bool:
-    """Whether distances are logged: the share of numbers that are exactly right says nothing then."""
+    """Whether distances are logged: then the share of exactly right numbers means nothing."""
     tags = [tag for role in ("train.error", "val.error") for tag in case.reading.tags.get(role, ())]
     return any(words_of(tag).rest & _DISTANCES for tag in tags)
 

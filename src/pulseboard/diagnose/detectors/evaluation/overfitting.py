@@ -1,4 +1,4 @@
-"""Overfitting: validation got worse or stands still far below training, while training goes on."""
+"""Overfitting: validation got worse or stays far below training, while training continues."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _stays_above(case: Case, values: np.ndarray, found: Course) -> bool:
 
 
 def _score_turned(case: Case, training: Objective | None) -> Finding | None:
-    """A validation score or error that is clearly worse than it was, while training goes on."""
+    """A validation score or error that is clearly worse than it was, while training continues."""
     turned = turned_score(case).value
     if turned is None or training is None:
         return None
@@ -162,7 +162,7 @@ def _score_turned(case: Case, training: Objective | None) -> Finding | None:
 
 
 def _memorized(case: Case) -> Finding | None:
-    """Training accuracy is almost perfect, and validation accuracy stands still far below it."""
+    """Training accuracy is almost perfect, and validation accuracy stays far below it."""
     gap = accuracy_gap(case)
     if gap is None or gap < case.limit(SLUG, "wide_gap") or may_rise(case):
         return None
@@ -259,7 +259,7 @@ def _keeps_falling(curve: Objective, step: int) -> bool:
 
 
 def _never_better(case: Case, turn: _Turn, training: Objective | None) -> bool:
-    """Whether no evaluation came near the first one, while the training loss fell a lot: all of that is memory."""
+    """Whether no evaluation came near the first one, while the training loss fell a lot: all of it was memorized."""
     values = turn.curve.points.values
     if training is None or turn.course.best_at > 0 or len(values) >= _FEW or validation_scores(case):
         return False

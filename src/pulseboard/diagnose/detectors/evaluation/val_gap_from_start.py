@@ -113,7 +113,7 @@ def _scores_follow(case: Case) -> bool:
 
 
 def _accuracy_follows(case: Case) -> bool:
-    """Whether a validation accuracy has made much of the rise of training accuracy."""
+    """Whether a validation accuracy has followed much of the rise of training accuracy."""
     for tag, twin in case.reading.twins.items():
         if is_accuracy(tag) and min(case.tracks[tag].finite_count, case.tracks[twin].finite_count) >= 5:
             rises = []
@@ -134,7 +134,7 @@ def _stands_still(case: Case, gap: _Gap) -> bool:
 
 
 def _by_heart(case: Case, gap: _Gap) -> bool:
-    """Whether next to nothing is left of the training loss, and most answers on held-out data are still wrong."""
+    """Whether almost nothing is left of the training loss, but most answers on held-out data are still wrong."""
     low = [track for track in case.every("val.accuracy") if is_accuracy(track.tag) and track.finite_count >= 5]
     wrong = bool(low) and all(float(np.median(t.tail.values[-3:])) * scale_of(t) < _MOSTLY_WRONG for t in low)
     return wrong and gap.training < case.limit(SLUG, "by_heart") * gap.start

@@ -46,7 +46,7 @@ def impossible_value(case: Case) -> Iterator[Finding]:
 
 
 def _falls_without_bound(case: Case) -> Finding | None:
-    """A loss below zero whose size grows a hundredfold and goes on: likelihoods do that at most by chance."""
+    """A loss below zero whose size grows a hundredfold and keeps growing: likelihoods do that only by chance."""
     for track in case.every("train.loss")[:1]:
         values = track.points(most=256).values
         if len(values) < _LEAST_POINTS or values[0] >= 0 or track.tag in case.reading.maximized:

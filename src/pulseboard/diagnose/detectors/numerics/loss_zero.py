@@ -47,7 +47,7 @@ def loss_zero(case: Case) -> Iterator[Finding]:
 
 
 def _has_a_margin(loss: Track) -> bool:
-    """Whether it is a loss with a margin, by its name or because single zeros came before many: all is right enough."""
+    """Whether it is a loss with a margin, by its name or because single zeros came before many."""
     if words_of(loss.tag).rest & _MARGINS:
         return True
     values = loss.points().values

@@ -1,4 +1,4 @@
-"""Loss at marginal: the model knows how frequent each answer is, and nothing else."""
+"""Loss at marginal: the model has learned how frequent each answer is, and nothing else."""
 
 from __future__ import annotations
 

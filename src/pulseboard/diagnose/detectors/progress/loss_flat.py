@@ -88,7 +88,7 @@ def loss_flat(case: Case) -> Iterator[Finding]:
 
 
 def _stands_still(case: Case) -> bool:
-    """Whether no evaluation of any validation loss is further than a little from the others.
+    """Whether all evaluations of every validation loss are almost equal.
 
     A model that was good when the log began may stay as it is.
     """
@@ -147,7 +147,7 @@ def _held_out(case: Case, *, evaluations: int) -> Iterator[Finding]:
 
 
 def _crawls(case: Case, points: Points, found: Course) -> bool:
-    """Down a straight, clean line, by next to nothing: it would take many such runs to get anywhere."""
+    """Down a straight, clean line, but hardly at all: it would take many such runs to get anywhere."""
     fall = found.start - found.end
     if found.points < case.limit(SLUG, "slow_points") or not 0 < fall < case.limit(SLUG, "slow") * abs(found.start):
         return False
@@ -157,9 +157,9 @@ def _crawls(case: Case, points: Points, found: Course) -> bool:
 
 
 def _all_crawl(case: Case, found: Course) -> bool:
-    """Whether every validation loss goes down a straight line by next to nothing, and training by no more.
+    """Whether every validation loss goes down a straight line, but hardly at all, and training by no more.
 
-    Straight as the learning rate goes: half of it makes half of the way.
+    Straight relative to the learning rate: half of the rate makes half of the fall.
     """
     curves = validation_curves(case, points=int(case.limit(SLUG, "evaluations")))
     kinds, rate = regime(case).value or frozenset(), schedule(case).value
@@ -203,7 +203,7 @@ def _some_score_rose(case: Case) -> bool:
 
 
 def _has_hardly_begun(case: Case, points: Points, found: Course) -> bool:
-    """A small fall that gets faster and faster: by the end of the run, training has not really begun."""
+    """A small fall that gets faster and faster: by the end of the run, training has hardly begun."""
     fall, n = found.start - found.end, found.points
     quiet = found.noise <= 0.1 * fall or (found.error <= 0.1 * fall and _is_mostly_wrong(case))
     if not case.finished or n < case.limit(SLUG, "begin_points") or not quiet:
@@ -219,7 +219,7 @@ def _has_hardly_begun(case: Case, points: Points, found: Course) -> bool:
 
 
 def _is_mostly_wrong(case: Case) -> bool:
-    """Whether evaluations show that the model has learned next to nothing: a low accuracy, and a loss that crawls."""
+    """Whether evaluations show that the model has hardly learned: a low accuracy, and a loss that hardly falls."""
     scores = [track for track in case.every("val.accuracy") if is_plain_accuracy(track.tag) and track.finite_count >= 4]
     curves = validation_curves(case, points=int(case.limit(SLUG, "evaluations")))
     if not scores or not curves or any(float(np.median(t.tail.values[-3:])) * scale_of(t) > _POOR for t in scores):

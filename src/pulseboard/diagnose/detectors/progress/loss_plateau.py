@@ -96,7 +96,7 @@ def loss_plateau(case: Case) -> Iterator[Finding]:
 
 
 def _stuck(case: Case) -> Finding | None:
-    """Evaluations that stop moving early, high up, together with the training loss: the weights hardly change."""
+    """Evaluations that stop moving early, at a high level, like the training loss: the weights hardly change."""
     curve, whole = objective(case).value, loss_course(case).value
     evaluations = int(case.limit(SLUG, "evaluations"))
     curves = validation_curves(case, points=evaluations)
@@ -184,7 +184,7 @@ def _falls(line: Trend, level: float, *, p: float) -> bool:
 
 
 def _validation_improves(case: Case, since: int) -> bool:
-    """Whether a validation loss goes on falling: then the model learns, and the noise of training hides it."""
+    """Whether a validation loss keeps falling: then the model learns, and the noise of training hides it."""
     for curve in validation_curves(case, points=4):
         later = curve.points.values[curve.points.steps >= since]
         if len(later) >= 3 and float(later[0] - later[-1]) > _STILL_FALLS * abs(float(later[0])):
@@ -195,7 +195,7 @@ def _validation_improves(case: Case, since: int) -> bool:
 def _score_learned(case: Case) -> bool:
     """Whether an area under the curve or another score that chance keeps low has clearly risen.
 
-    Clicks and other rare events are never certain: their loss falls by little, and that is all there is to learn.
+    Clicks and other rare events are never certain: their loss falls only a little, and that is all there is to learn.
     """
     for track in case.every("val.accuracy"):
         score = score_of(track) if words_of(track.tag).rest & AREAS else None

@@ -105,7 +105,7 @@ def _means_fell(values: Floats) -> bool:
 def _held_down(case: Case, values: Floats) -> bool:
     """Whether three eighths of the run at the end are all below the best one and its neighbors, and far below it.
 
-    It takes no estimate of the noise, which means over many episodes hide.
+    This needs no estimate of the noise, which means over many episodes hide.
     """
     levels = np.array([np.median(part) for part in np.array_split(values, 8)])
     best = int(np.argmax(levels[:5]))

@@ -123,7 +123,7 @@ def _at_random(case: Case, track: Track, first: float, last: float) -> Finding:
 
 
 def _rises(case: Case, line: Trend, values: Floats) -> bool:
-    """Whether there is an upward trend: a clear one, or one that may become one and is not small."""
+    """Whether there is an upward trend: a clear one, or a likely one that is not small."""
     if line.p_rising < case.limit(SLUG, "p"):
         size = max(abs(line.start), abs(line.end), 1e-12)
         # A critic that explains nothing, and hardly any rise: the policy drifts.
@@ -153,7 +153,7 @@ def _rose(case: Case, values: Floats, levels: list[float]) -> bool:
 
 
 def _could_be_noise(case: Case, values: Floats, levels: list[float]) -> bool:
-    """Few points show a standstill only if they hardly move at all."""
+    """Few points show that nothing changes only if they hardly move at all."""
     if len(values) >= case.limit(SLUG, "few"):
         return False
     size = max(abs(levels[0]), abs(levels[-1]), 1e-12)

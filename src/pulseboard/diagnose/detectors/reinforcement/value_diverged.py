@@ -74,7 +74,7 @@ def _grown(case: Case, track: Track) -> Finding | None:
 
 
 def _usually_grew(values: Floats, least: float) -> bool:
-    """Whether the usual size has grown, beyond the noise of its logarithm: with sparse rewards it is often nothing."""
+    """Whether the usual size has grown beyond the noise of its logarithm. With sparse rewards it is often 0."""
     third = max(2, len(values) // 3)
     logs = np.log(np.maximum(values, 1e-12 * float(values.max())))
     first, last = logs[:third], logs[-third:]
@@ -92,7 +92,7 @@ def _levels(values: Floats) -> tuple[float, int, float]:
 
 
 def _growth_of_returns(case: Case, step: int) -> float:
-    """By how much returns have grown in size since a step. A critic is off in proportion to what it predicts."""
+    """How much returns have grown in size since a step. A critic's error is in proportion to what it predicts."""
     growth = 1.0
     for track in case.every("rl.return"):
         steps, values = track.points(most=512)

@@ -119,7 +119,7 @@ def _cut_early(case: Case, rate: Track) -> Finding | None:
 
 
 def _falls_around(points: Points, step: int) -> tuple[float, float]:
-    """How far a loss fell in the third of its time before a step, or all of it if short, and in all the time after."""
+    """How far a loss fell in the last third of the time before a step (all of it if short), and ever since."""
     steps, values = points
     n = int((steps <= step).sum())
     if n < _LEAST_BEFORE or len(steps) - n < _LEAST_AFTER:

@@ -80,14 +80,14 @@ def _is_smooth(values: Floats, span: float) -> bool:
 
 
 def _beyond_its_peak(case: Case, values: Floats, at: int) -> bool:
-    """Whether a rate that fell from point to point jumps far above all it has been: no schedule does that."""
+    """Whether a rate that fell from point to point jumps far above its highest value so far: no schedule does that."""
     before = values[int(np.argmax(values[:at])) : at]
     falls = len(before) >= _LEAST_FALLING and bool((np.diff(before) < 0).all())
     return falls and float(values[at]) > case.limit("lr-jump", "beyond") * float(values[:at].max())
 
 
 def _is_warm_restart(values: Floats, at: int) -> bool:
-    """Whether the rate had come down to next to nothing and goes back to where it began: the next cycle begins."""
+    """Whether the rate had come down to almost 0 and returns to where it began: the next cycle begins."""
     peak = float(values[:at].max())
     return float(values[at - 1]) < _SPENT * peak and abs(float(values[at]) / peak - 1) < _SAME_PEAK
 

@@ -18,7 +18,7 @@ SLUG = "posterior-collapsed"
 
 @detector(id=SLUG, reads="vae.kl")
 def posterior_collapsed(case: Case) -> Iterator[Finding]:
-    """The divergence from the prior has fallen to next to nothing, and stays there."""
+    """The divergence from the prior has fallen to almost 0, and stays there."""
     track = case.need("vae.kl", points=int(case.patient(case.limit(SLUG, "points"))))
     if "variational" not in (regime(case).value or frozenset()) or track.low < 0:
         return

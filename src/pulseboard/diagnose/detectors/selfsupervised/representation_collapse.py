@@ -60,7 +60,7 @@ def representation_collapse(case: Case) -> Iterator[Finding]:
 
 
 def _is_early(case: Case, track: Track) -> bool:
-    """Before a share of the plan; without a plan, while the run goes on and has few points."""
+    """Before a share of the plan; without a plan, while the run is still going and has few points."""
     progress = case.progress(track.last_step or 0)
     if progress is not None:
         return progress < case.limit(SLUG, "early")

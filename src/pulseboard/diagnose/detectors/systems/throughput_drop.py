@@ -44,7 +44,7 @@ def throughput_drop(case: Case) -> Iterator[Finding]:
 
 
 def _slow_state(case: Case, time: Track) -> Iterator[Finding]:
-    """Several times as slow as at first, for much of the run, however it came about."""
+    """Several times as slow as at first, for much of the run, for whatever reason."""
     steps, values = time.points(most=512)
     split = _split(values)
     if split is None:
@@ -65,7 +65,7 @@ def _slow_state(case: Case, time: Track) -> Iterator[Finding]:
 
 
 def _slow_epochs(case: Case) -> Finding | None:
-    """Times of a few epochs that grow nearly all the time, to several times what they were."""
+    """Times of a few epochs that grow almost steadily, to several times their first values."""
     time = case.one("time.interval")
     if time is None or time.finite_count < case.limit(SLUG, "epochs"):
         return None
@@ -104,7 +104,7 @@ def _split(values: Floats) -> int | None:
 
 
 def _changed(case: Case) -> Iterator[Finding]:
-    """A change that the change test has seen."""
+    """A change that the change test has found."""
     time = case.one("time.step")
     if time is None or time.finite_count < 64:
         return

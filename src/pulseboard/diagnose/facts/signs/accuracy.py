@@ -1,4 +1,4 @@
-"""Signs that compare accuracies with each other and with the loss: what a guess would cost, and who does better."""
+"""Signs that compare accuracies with each other and with the loss: random guessing, and which split does better."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _end(values: Floats) -> float:
 
 
 def _guess(accuracy: float) -> float:
-    """The cross-entropy of answers that are right this often and are as sure as that."""
+    """The cross-entropy of answers that are right this often, and exactly that confident."""
     return -math.log(min(1.0, max(accuracy, 1e-3)))
 
 

@@ -25,7 +25,7 @@ def _fall(case: Case) -> float | None:
 
 @sign("loss-stays", "the training loss never moved by more than 3 %")
 def loss_stays(case: Case) -> bool | None:
-    """Neither down nor up: with a step size of next to nothing, only the batches differ."""
+    """Neither down nor up: with a step size of almost 0, only the batches differ."""
     found, fall = loss_course(case).value, _fall(case)
     if found is None or fall is None:
         return None
@@ -191,7 +191,7 @@ def nan_at_first(case: Case) -> bool:
 
 @sign("calm-before-nan", "the training loss was at its usual level right before its first NaN", apart=True)
 def calm_before_nan(case: Case) -> bool | None:
-    """What blows up does so within the first steps, or grows by orders of magnitude before it is no longer finite."""
+    """A loss that blows up does so within the first steps, or grows by orders of magnitude before it breaks."""
     broken = _broken(case)
     if broken is None or broken.not_finite.first_step is None or nan_at_first(case):
         return None

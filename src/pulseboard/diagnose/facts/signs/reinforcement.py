@@ -37,7 +37,7 @@ def large_updates(case: Case) -> bool | None:
 
 @sign("worse-without-exploration", "the return only fell while random actions became rare")
 def worse_without_exploration(case: Case) -> bool | None:
-    """What is left when exploration ends is the policy itself: one that was never trained is worse than chance."""
+    """When exploration ends, the policy itself is left: one that was never trained is worse than chance."""
     ended = any(one.head.values[0] >= 0.5 and one.last_value <= 0.3 for one in _exploration(case))
     returns = case.every("rl.return")
     if not ended or not returns or max(track.finite_count for track in returns) < _LEAST_POINTS:

@@ -116,7 +116,7 @@ def gradient_high(case: Case) -> bool | None:
 
 @sign("gradient-steady", "the gradient norm does not change over the run")
 def gradient_steady(case: Case) -> bool | None:
-    """As if it were measured at the same weights again and again."""
+    """As if it were measured on the same weights again and again."""
     norms = _norms(case, points=8)
     if norms is None:
         return None
