@@ -15,6 +15,7 @@ python -m zoo small --held-out            the totals of the other half, which is
 python -m zoo verdicts FILE...            merge verdicts on published logs into zoo/verdicts.tsv
 python -m zoo guides --dir .zoo --foreign-dir DIR    count the healthy trainings that break each rule of the guides
 python -m zoo causes                      learn the weights of causes, and score them with each base left out
+python -m zoo tokens --small-dir DIR      the length of answers about 20 faulty small trainings, and how many are right
 python -m zoo peers --dir .zoo            compare with other tools, which are installed in .zoo/.peers
 python -m zoo peers --foreign-dir DIR     the same on trainings by other frameworks; --held-out: on held-out bases
 python -m zoo peers --small-dir DIR       the same on small trainings; --held-out: on the held-out half
@@ -23,7 +24,7 @@ python -m zoo peers --small-dir DIR       the same on small trainings; --held-ou
 import argparse
 from pathlib import Path
 
-from zoo import earlier, labels, peers
+from zoo import earlier, labels, peers, tokens
 from zoo.build import build
 from zoo.foreign.build import build_bases
 from zoo.plan import leave_one_base_out, planned_trainings
@@ -52,6 +53,7 @@ def main() -> None:
             "peers",
             "causes",
             "guides",
+            "tokens",
         ),
     )
     parser.add_argument("files", nargs="*", type=Path, help="files of verdicts to merge")
@@ -109,6 +111,9 @@ def main() -> None:
         return
     if args.what == "foreign":
         score_foreign(args)
+        return
+    if args.what == "tokens":
+        show(tokens.measured(args.small_dir or Path(".zoo-small")), args, mark="tokens")
         return
     if args.what == "small":
         score_small(args)

@@ -8,6 +8,7 @@ most runs, healthy or not.
 
 import csv
 import io
+import json
 import math
 
 # The tool reads so many rows from the start, and looks for metrics in the first few.
@@ -16,6 +17,14 @@ _ROWS_WITH_NAMES = 10
 _MIN_VALUES = 10
 _CHANGE = 0.05  # between the means of the two halves, and between the second half and the last tenth
 _GAP_GROWTH = 1.3
+
+# Advice as long as the tool's own.
+_ADVICE = {
+    "diverging": "The loss rises: consider a lower learning rate, or look at the data pipeline for a cause.",
+    "plateaued": "The training seems to have converged, so that the run can be stopped to save compute.",
+    "overfit_signal": "It seems to overfit: consider regularization, dropout, or stopping the training early.",
+    "nan_warnings": "NaN or infinite values were found in metrics: look for numerical instability.",
+}
 
 History = list[dict[str, float]]
 
@@ -33,6 +42,86 @@ def alarms(text: str) -> list[str]:
     if _overfits(loss, val_loss):
         found.append("overfit_signal")
     return found
+
+
+def answer(text: str, *, run: str) -> str:
+    """What the tool replies to an agent about a history in CSV, with all of its fields."""
+    rows = [_numbers(row) for row in csv.DictReader(io.StringIO(text))][:_ROWS]
+    names = sorted({name for row in rows for name in row})
+    columns = {name: _column(rows, name) for name in names}
+    finite = {name: [value for value in values if math.isfinite(value)] for name, values in columns.items()}
+    loss, val_loss = (name if name in names else None for name in ("train_loss", "val_loss"))
+    kinds, shape = alarms(text), trend(finite[loss]) if loss else "no_loss_key"
+    broken = {name: sum(not math.isfinite(row[name]) for row in rows if name in row) for name in names}
+    fields = {
+        "run_id": run,
+        "run_name": run,
+        "run_state": "finished",
+        "diagnosis": {"decreasing": "training", "plateaued": "converged", "increasing": "diverging"}.get(shape, shape),
+        "loss_stats": _statistics(loss, finite[loss], shape) if loss and len(finite[loss]) >= _MIN_VALUES else None,
+        "overfit_signal": _gap(finite[loss], finite[val_loss], kinds)
+        if loss and val_loss
+        else {"detected": False, "reason": "no_val_loss_key"},
+        "nan_warnings": {
+            name: {"nan_count": count, "total": len(rows), "fraction": round(count / len(rows), 4)}
+            for name, count in broken.items()
+            if count
+        }
+        or None,
+        "available_keys": names[:30],
+        "detected_keys": {"loss": loss, "val_loss": val_loss},
+        "total_history_rows": len(rows),
+        "recommendations": [_ADVICE[kind] for kind in (*kinds, shape) if kind in _ADVICE],
+        "projected_context": {
+            "config": {},
+            "summary": {name: values[-1] for name, values in columns.items() if values},
+        },
+        "selection": {
+            "source": "project_field_index",
+            "config_keys": [],
+            "summary_keys": names,
+            "field_index_exhaustive": True,
+        },
+        "coverage": {
+            "sampled": True,
+            "requested_samples": _ROWS,
+            "effective_samples": _ROWS,
+            "returned_rows": len(rows),
+            "x_axis": "_step",
+            "project_exhaustive": False,
+            "conclusions_apply_to_sample": True,
+        },
+    }
+    return json.dumps(fields)
+
+
+def _statistics(name: str, values: list[float], shape: str) -> dict[str, object]:
+    tail = values[-max(1, len(values) // 10) :]
+    figures = {
+        "first_value": values[0],
+        "last_value": values[-1],
+        "min_value": min(values),
+        "tail_mean": _mean(tail),
+        "overall_mean": _mean(values),
+    }
+    rounded = {field: round(value, 6) for field, value in figures.items()}
+    return {"key": name, **rounded, "trend": shape, "total_steps": len(values)}
+
+
+def _gap(loss: list[float], val_loss: list[float], kinds: list[str]) -> dict[str, object]:
+    if min(len(loss), len(val_loss)) < _MIN_VALUES:
+        return {"detected": False, "reason": "insufficient_data"}
+    gaps = [abs(other - one) for one, other in zip(loss, val_loss, strict=False)]
+    early, late = _mean(gaps[: len(gaps) // 2]), _mean(gaps[len(gaps) // 2 :])
+    return {
+        "detected": "overfit_signal" in kinds,
+        "train_loss_trend": trend(loss),
+        "val_loss_trend": trend(val_loss),
+        "aligned_points": len(gaps),
+        "gap_early": round(early, 6),
+        "gap_late": round(late, 6),
+        "gap_ratio": round(late / max(early, 1e-8), 3),
+    }
 
 
 def trend(values: list[float]) -> str:

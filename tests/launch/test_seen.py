@@ -1,6 +1,7 @@
 """`pulseboard run --wandb` and the like: what a script gives to another logger is in the run too."""
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -58,7 +59,8 @@ class Model(torch.nn.Module):
         out = self.layer(x)
         return {"loss": (out - labels).pow(2).mean(), "logits": out}
 data = [{"x": torch.randn(4), "labels": torch.zeros(1)} for _ in range(40)]
-args = TrainingArguments("out", max_steps=6, logging_steps=1, report_to=[], use_cpu=True, save_strategy="no")
+every = {"logging_steps": 3, "gradient_accumulation_steps": 2}
+args = TrainingArguments("out", max_steps=6, **every, report_to=[], use_cpu=True, save_strategy="no")
 Trainer(Model(), args, train_dataset=data).train()
 """
 
@@ -73,6 +75,10 @@ def recorded(directory, script, *options, packages):
     assert done.returncode == 0, done.stderr
     (run,) = pb.read(directory / "runs").values()
     return run, done
+
+
+def numbers_after(word, text):
+    return [float(number) for number in re.findall(rf"{word}'?: '?([-+.\de]+)", text)]
 
 
 def test_wandb_is_seen_with_its_steps_and_kept_offline(tmp_path):
@@ -98,9 +104,30 @@ def test_a_lightning_trainer_is_seen_without_a_logger(tmp_path):
     assert run.series("train/loss").steps.tolist() == sorted(set(run.series("train/loss").steps.tolist()))
 
 
-def test_a_hugging_face_trainer_is_seen(tmp_path):
-    run, _ = recorded(tmp_path, TRANSFORMERS, "--transformers", packages=["transformers"])
-    assert run.series("train/loss").steps.tolist() == [1, 2, 3, 4, 5, 6]
+def test_a_lightning_trainer_shows_the_loss_of_every_step(tmp_path):
+    """Of two passes each: the mean of both, as the module's own values of each pass say."""
+    script = LIGHTNING.replace("log_every_n_steps=1", "accumulate_grad_batches=2").replace(
+        'self.log("train/loss", loss)', 'print("pass:", repr(loss.item()))'
+    )
+    run, done = recorded(tmp_path, script, "--lightning", packages=["lightning"])
+    passes = numbers_after("pass", done.stdout)
+    series = run.series("train/step_loss")
+    assert series.steps.tolist() == [0, 1, 2, 3, 4]
+    assert series.values.tolist() == pytest.approx(
+        [(a + b) / 2 for a, b in zip(passes[::2], passes[1::2], strict=True)]
+    )
+
+
+def test_a_hugging_face_trainer_shows_the_loss_and_the_gradient_norm_of_every_step(tmp_path):
+    """It prints the mean of three steps, of two passes each, and the norm of the last one."""
+    run, done = recorded(tmp_path, TRANSFORMERS, "--transformers", packages=["transformers"])
+    losses, norms = run.series("train/loss"), run.series("train/grad_norm")
+    assert losses.steps.tolist() == norms.steps.tolist() == [1, 2, 3, 4, 5, 6]
+    means = numbers_after("'loss", done.stdout)
+    assert [losses.values[:3].mean(), losses.values[3:].mean()] == pytest.approx(means, rel=1e-3)
+    assert [norms.values[2], norms.values[5]] == pytest.approx(numbers_after("'grad_norm", done.stdout), rel=1e-3)
+    assert run.series("train/learning_rate").steps.tolist() == [3, 6]
+    assert '"max_steps": 6' in run.texts("args")[-1].items[0]
 
 
 def test_seeing_a_logger_without_looking_into_the_training_is_refused(tmp_path, monkeypatch, capsys):

@@ -21,8 +21,12 @@ MODULES: dict[str, tuple[str, ...]] = {
     "lightning": (
         "lightning.pytorch.trainer.connectors.logger_connector.logger_connector",
         "pytorch_lightning.trainer.connectors.logger_connector.logger_connector",
+        "lightning.pytorch.core.module",
+        "pytorch_lightning.core.module",
+        "lightning.pytorch.trainer.trainer",
+        "pytorch_lightning.trainer.trainer",
     ),
-    "transformers": ("transformers.trainer",),
+    "transformers": ("transformers.trainer", "accelerate.accelerator"),
 }
 """The modules in which each logger is seen."""
 
@@ -44,23 +48,30 @@ def see(module: Any) -> None:
         _after(module.Run, "log", _WandbSteps().see)
     elif name in MODULES["tensorboard"]:
         _after(module.SummaryWriter, "add_scalar", _scalar)
+    elif name.endswith(".core.module"):
+        _after(module.LightningModule, "backward", _lightning_steps.trained)
+    elif name.endswith(".trainer.trainer"):
+        _after(module.Trainer, "fit", _lightning_steps.fitted)
     elif name in MODULES["lightning"]:
         # In the order of their names: the class was private at first.
         connector = getattr(module, "_LoggerConnector", None) or module.LoggerConnector
         _after(connector, "log_metrics", _lightning)
-    elif name in MODULES["transformers"]:
-        _after(module.Trainer, "log", _transformers)
+    elif name == "transformers.trainer":
+        _after(module.Trainer, "training_step", _trainer_steps.trained)
+        _after(module.Trainer, "log", _trainer_steps.logged)
+    elif name == "accelerate.accelerator":
+        _after(module.Accelerator, "clip_grad_norm_", _trainer_steps.clipped)
 
 
 def _after(owner: type, method: str, then: Callable[..., None]) -> None:
-    """Call `then` with the arguments of each call of a method, after it has returned."""
+    """Call `then` with the result and the arguments of each call of a method, after it has returned."""
     original = getattr(owner, method)
 
     @functools.wraps(original)
     def called(*args: Any, **given: Any) -> Any:
         result = original(*args, **given)
         with contextlib.suppress(Exception):
-            then(*args, **given)
+            then(result, *args, **given)
         return result
 
     setattr(owner, method, called)
@@ -104,7 +115,9 @@ class _WandbSteps:
         self._next = itertools.count()
         self._step = next(self._next)
 
-    def see(self, run: Any, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None) -> None:
+    def see(
+        self, _: None, run: Any, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None
+    ) -> None:
         if step is not None and step > self._step:
             self._next = itertools.count(step + 1)
             self._step = step
@@ -116,11 +129,13 @@ class _WandbSteps:
 # ---- the others
 
 
-def _scalar(writer: Any, tag: str, scalar_value: Any, global_step: Any = None, *_: Any, **__: Any) -> None:
+def _scalar(
+    result: None, writer: Any, tag: str, scalar_value: Any, global_step: Any = None, *_: Any, **__: Any
+) -> None:
     _log({tag: scalar_value}, None if global_step is None else int(global_step))
 
 
-def _lightning(connector: Any, metrics: Mapping[str, Any], step: int | None = None) -> None:
+def _lightning(result: None, connector: Any, metrics: Mapping[str, Any], step: int | None = None) -> None:
     trainer = connector.trainer
     if step is None:
         stated = metrics.get("step")
@@ -128,8 +143,98 @@ def _lightning(connector: Any, metrics: Mapping[str, Any], step: int | None = No
     _log({name: value for name, value in metrics.items() if name != "step"}, step)
 
 
-def _transformers(trainer: Any, logs: Mapping[str, Any], *_: Any, **__: Any) -> None:
-    from transformers.integrations import integration_utils
+class _Step:
+    """What is seen of a step, until it is over. Values on a GPU are not waited for."""
 
-    if trainer.is_world_process_zero():
-        _log(integration_utils.rewrite_logs(dict(logs)), trainer.state.global_step)
+    def __init__(self, *, first: int) -> None:
+        self._first = first  # the number of the first step
+        self._values: dict[str, Any] = {}
+        self._steps_done = 0  # before this one
+        self.tags: set[str] = set()
+        """Those logged so far."""
+
+    def add(self, tag: str, value: Any) -> None:
+        """Add to the sum over the passes of the step."""
+        self._values[tag] = self._values[tag] + value if tag in self._values else value
+
+    def set(self, tag: str, value: Any) -> None:
+        """Note a value, if the step has one that is added up."""
+        if self._values:
+            self._values[tag] = value
+
+    def over(self, steps_done: int) -> None:
+        """Log the step, if as many are done by now."""
+        if steps_done != self._steps_done and self._values:
+            values, self._values = self._values, {}
+            self.tags |= values.keys()
+            run = attached_run()
+            if run is not None:
+                run.log(values, step=self._steps_done + self._first)
+        self._steps_done = steps_done
+
+
+class _LightningSteps:
+    """The loss of every step of a Lightning `Trainer`, which by itself logs only what the script passes to `log`."""
+
+    def __init__(self) -> None:
+        self._step = _Step(first=0)
+
+    def trained(self, result: None, module: Any, loss: Any, *_: Any, **__: Any) -> None:
+        """A forward and backward pass is over. The loss is divided by the number of passes of a step."""
+        if module.trainer.is_global_zero:
+            self._step.over(module.trainer.fit_loop.epoch_loop._batches_that_stepped)
+            self._step.add("train/step_loss", loss.detach())
+
+    def fitted(self, result: None, trainer: Any, *_: Any, **__: Any) -> None:
+        """The training is over."""
+        self._step.over(trainer.fit_loop.epoch_loop._batches_that_stepped)
+
+
+class _TrainerSteps:
+    """The loss and the gradient norm of every step of a Hugging Face `Trainer`, which itself logs them every so many.
+
+    Its loss of a step is the sum of what its passes return; it logs the mean of several steps, without those that are
+    not finite.
+    """
+
+    def __init__(self) -> None:
+        self._step = _Step(first=1)
+        self._described = False
+
+    def trained(self, loss: Any, trainer: Any, *_: Any, **__: Any) -> None:
+        """A forward and backward pass is over."""
+        if trainer.is_world_process_zero():
+            if not self._described:
+                self._described = True
+                _describe(trainer)
+            self._step.over(trainer.state.global_step)
+            self._step.add("train/loss", loss)
+
+    def clipped(self, norm: Any, *_: Any, **__: Any) -> None:
+        """The gradients of a step have been measured and clipped."""
+        if norm is not None:
+            self._step.set("train/grad_norm", norm)
+
+    def logged(self, result: None, trainer: Any, logs: Mapping[str, Any], *_: Any, **__: Any) -> None:
+        """The trainer logs what it has."""
+        from transformers.integrations import integration_utils
+
+        if trainer.is_world_process_zero():
+            self._step.over(trainer.state.global_step)
+            found = integration_utils.rewrite_logs(dict(logs))
+            _log(
+                {name: value for name, value in found.items() if name not in self._step.tags}, trainer.state.global_step
+            )
+
+
+def _describe(trainer: Any) -> None:
+    """Log the arguments and the configuration of the model, under the tags of the Trainer's TensorBoard callback."""
+    run = attached_run()
+    if run is not None:
+        run.text("args", trainer.args.to_json_string(), step=0)
+        config = getattr(trainer.model, "config", None)
+        if config is not None and hasattr(config, "to_json_string"):
+            run.text("model_config", config.to_json_string(), step=0)
+
+
+_lightning_steps, _trainer_steps = _LightningSteps(), _TrainerSteps()
