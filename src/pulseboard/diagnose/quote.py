@@ -43,7 +43,7 @@ def quote(points: Points, found: Course) -> Quote:
     best_step = int(steps[best_at])
     if found.points >= _MANY_POINTS:
         return Quote(found.start, found.best, best_step, best_at, found.end, logged=False)
-    # A last value that is unlike the ones before it does not say where the curve has got to.
+    # A last value that is unlike the ones before it does not show where the curve is.
     end = float(values[-1])
     if abs(end - found.end) > 0.5 * max(found.rise, found.gain):
         end = found.end

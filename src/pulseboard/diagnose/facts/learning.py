@@ -78,7 +78,7 @@ def _improved(points: Points) -> bool | None:
         return True
     if found.points >= 10 and found.gain < _NO_FALL * size:
         return False
-    # Few points show a standstill if they hardly move at all.
+    # Few points show that nothing changes if they hardly move at all.
     if float(np.ptp(points.values)) < _STANDSTILL * size:
         return False
     # The best of many noisy points is always below the first: the end and the trend decide.

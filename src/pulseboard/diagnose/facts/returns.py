@@ -42,8 +42,8 @@ def fresh_returns(track: Track, *, most: int = 512) -> Points:
 def episode_returns(case: Case, track: Track, *, most: int = 512) -> Points:
     """What the episodes between two points earned, where a return is the mean over the last hundred episodes.
 
-    Such a mean hides the noise of episodes and lags. Single returns can be recovered if the number of episodes is known:
-    before the window is full, the mean length of an episode times that number is the step. Other series are as logged.
+    Such a mean hides the noise of episodes and lags. Single returns can be recovered if the number of episodes is
+    known: before the window is full, the mean length of an episode times that number is the step. Others are as logged.
     """
     steps, values = track.points()
     lengths = _mean_lengths(case, track, steps)

@@ -55,7 +55,7 @@ def turned_score(case: Case) -> Fact[TurnedScore]:
     if may_rise(case):  # what one network scores, the other tries to bring down
         return Fact(None, why="the curves of networks that compete go up and down")
     scores = validation_scores(case)
-    # Precision and recall pay for each other, and one of several scores may be a matter of thresholds.
+    # Precision and recall trade off against each other, and one of several scores may depend on thresholds.
     whole = [score for score in scores if not words_of(score.tag).rest & _HALVES] or scores
     if any(score.holds and score.course.gain > 4 * score.course.error for score in whole):
         return Fact(None, why="a score holds its best")

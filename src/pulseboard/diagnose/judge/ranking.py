@@ -207,7 +207,7 @@ class _Ranking:
         weights = {name: self.weight_of(name, self.rates_of(cause)) for name in (*self.present, *sorted(self.missing))}
         speaks = [name for name, weight in weights.items() if weight >= _WORTH_A_WORD and name in self.present]
         findings = [name for name in speaks if not name.startswith(PREFIX)]
-        # A sign speaks by being there; that something is not so speaks for too many causes to be worth a word.
+        # Only present signs are named: the absence of a sign fits too many causes to be worth mentioning.
         phrases = sorted((name for name in speaks if name.startswith(PREFIX)), key=lambda name: -weights[name])
         lacking = [
             name

@@ -141,7 +141,7 @@ def _unsplit_evaluations(found: Found, shapes: Mapping[str, Shape], doubtful: li
         evaluations = {shapes[tag].count for role in ("val.loss", f"val.{kind}") for tag in found.get(role, ())}
         losses = found.get("train.loss", ())
         named = {words_of(tag).split for tag in losses}
-        # Logged with each evaluation, and more seldom than the training loss.
+        # Logged with each evaluation, and less often than the training loss.
         seldom = min((shapes[tag].count for tag in losses), default=0) / 2
         moved = tuple(
             tag

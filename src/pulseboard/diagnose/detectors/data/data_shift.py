@@ -108,7 +108,7 @@ def _jump_between(points: Points, first: int, last: int) -> float:
     steps, values = points
     before = values[(steps <= first)][-6:]
     during = values[(steps > first) & (steps <= last)]
-    # Training may be logged more seldom than validation: then its next points count.
+    # Training may be logged less often than validation: then its next points count.
     during = during if len(during) else values[steps > first][:2]
     return float(during.max() - np.median(before)) if len(before) and len(during) else 0.0
 

@@ -56,7 +56,7 @@ def _beyond_any_vocabulary(case: Case) -> Finding | None:
     """A classifier's loss that begins above the logarithm of any number of classes, and later is below it."""
     curve, found = objective(case).value, loss_course(case).value
     limit = case.limit(SLUG, "any_guess")
-    # A detector's loss is a sum of many; and a model that has learned since has got over its start.
+    # A detector's loss is a sum of many, and a model that has learned since has recovered from its start.
     words = predicts_words(case).value is True
     scored = (bool(accuracies(case)) or words) and not case.every("loss.components")
     learned = any(_has_learned(track) for track in accuracies(case))
@@ -105,7 +105,7 @@ def _compared_with_validation(case: Case) -> Iterator[Finding]:
     times = case.limit(SLUG, "times_validation")
     if not min(other, later[1]) > 0 or not first > times * other or not later[0] / later[1] > first / other / 2:
         return
-    # A sum of the losses of all batches that is only logged hurts nobody.
+    # A sum of the losses of all batches that is only logged does no harm.
     yield case.finding(
         SLUG,
         "info" if learning(case).value else "warning",

@@ -69,7 +69,7 @@ def _settled_on(case: Case, values: np.ndarray, level: float) -> int | None:
     )
     if among is None or error > 4 * near * level:
         return None
-    # A loss that began far above a guess and came down has learned; where it stopped is chance of another kind.
+    # A loss that began far above a guess and came down has learned; that it stopped here is a coincidence.
     if float(np.median(values[:3])) > _BEGAN * math.log(among) and not accuracies(case):
         return None
     levels = [float(np.median(later[i * part : (i + 1) * part])) for i in range(3)]

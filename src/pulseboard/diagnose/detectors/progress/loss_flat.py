@@ -56,10 +56,10 @@ def loss_flat(case: Case) -> Iterator[Finding]:
         return
     size = abs(found.start)
     fall = found.start - found.end
-    # A fall of much of the first loss may be noise, but is not a standstill.
+    # A fall of much of the first loss may be noise, but it is not flat.
     if size <= case.limit(SLUG, "floor") or fall > _MUCH * size or _good_from_the_start(case):
         return
-    # As if neighbors were independent: a standstill is a claim, and a wide error would make it easy.
+    # As if neighbors were independent: that nothing changed is a claim, and a wide error would make it easy.
     error = found.error / found.widening
     within = max(case.limit(SLUG, "share") * size, 2.5 * error if found.points >= 24 else 0.0)
     rose = fall < 0 and case.finished and bool(validation_curves(case, points=int(case.limit(SLUG, "evaluations"))))
@@ -126,7 +126,7 @@ def _held_out(case: Case, *, evaluations: int) -> Iterator[Finding]:
         return
     curve = curves[0]
     first, last = (float(np.median(part)) for part in (curve.points.values[:3], curve.points.values[-3:]))
-    # One that changed, for better or for worse, is another matter.
+    # One that changed, for better or for worse, is not flat.
     if _fell_at_once(case, curve.points, last) or abs(last - first) > 5 * case.limit(SLUG, "share") * abs(first):
         return
     yield case.finding(

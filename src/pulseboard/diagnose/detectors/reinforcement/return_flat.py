@@ -92,7 +92,7 @@ def _at_its_worst(case: Case, track: Track) -> Finding | None:
         return None
     worst = values == values.min()
     later = worst[len(values) // 2 :]
-    # A constant return may be the best there is; one that was higher before is not.
+    # A constant return may be the best possible; one that was higher before is not.
     rest = values[len(values) // 2 :]
     near = float(values.min()) + _NEAR_WORST * max(abs(float(values.min())), float(np.ptp(values)))
     if worst.all() or float(later.mean()) < (_MOSTLY if float(rest.max()) <= near else _ALMOST_ALWAYS):

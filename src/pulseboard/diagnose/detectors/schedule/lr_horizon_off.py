@@ -94,7 +94,7 @@ def _cut_early(case: Case, rate: Track) -> Finding | None:
         return None
     before, after = _falls_around(curve.points, at)
     level, start = _level_at(curve.points, at), float(np.median(curve.points.values[:3]))
-    # Near the end of its way a loss slows down by itself.
+    # Near its end, a loss slows down on its own.
     if level < case.limit(SLUG, "much_left") * start:
         return None
     if before < case.limit(SLUG, "was_falling") * abs(level) or after > case.limit(SLUG, "falls_on") * before:
