@@ -299,7 +299,7 @@ def test_a_lock_that_is_held_forever_does_not_hold_up_a_training(tmp_path, monke
         for number in (1, 2):
             path = run_directory.new_run_directory(tmp_path, run_id=None, run_tag=None, today=datetime.date(2026, 1, 2))
             assert path.name == f"2026-01-02_00{number}"
-    assert "going on without it" in capsys.readouterr().err
+    assert "continuing without it" in capsys.readouterr().err
 
 
 def test_a_pipe_in_place_of_the_lock_does_not_hold_up_a_training(tmp_path):

@@ -186,7 +186,7 @@ class LiveDiagnosis(Sink):
             with urllib.request.urlopen(request, timeout=_WEBHOOK_SECS):
                 pass
         except (OSError, ValueError) as error:
-            warn_once("webhook", f"An alert could not be posted to the webhook: {error}. Training goes on.")
+            warn_once("webhook", f"An alert could not be posted to the webhook: {error}. Training continues.")
 
     def _write(self, report: RunReport) -> None:
         path = Path(self._info.directory) / "findings.json"
@@ -195,4 +195,4 @@ class LiveDiagnosis(Sink):
             part.write_text(json.dumps(report_dict([report]), indent=1, default=str), encoding="utf-8")
             os.replace(part, path)
         except OSError as error:
-            warn_once("findings.json", f"findings.json could not be written: {error}. Training goes on.")
+            warn_once("findings.json", f"findings.json could not be written: {error}. Training continues.")

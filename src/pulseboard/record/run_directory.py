@@ -126,7 +126,7 @@ def _lock(log_directory: Path) -> Iterator[None]:
     fd = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
     try:
         if not _locked(fd):
-            warn(f"Another process has held a lock for {_LOCK_SECS:g} s; going on without it. {directory / 'lock'}")
+            warn(f"Another process has held a lock for {_LOCK_SECS:g} s; continuing without it. {directory / 'lock'}")
         yield
     finally:
         os.close(fd)
@@ -203,7 +203,7 @@ def _not_alive(directory: Path) -> Path:
         fields = getattr(find_run_file(directory, trusted=True), "fields", {})
         raise RunIsAlive(
             f"The run {directory.name!r} is still being recorded, by process {fields.get('pid')} on "
-            f"{fields.get('host')}. Wait until it ends, or start a run of its own. {directory}"
+            f"{fields.get('host')}. Wait until it ends, or start a new run. {directory}"
         )
     return directory
 

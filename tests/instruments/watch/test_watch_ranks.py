@@ -169,7 +169,7 @@ def partly_watched(tmp_path_factory):
 def test_a_sharded_model_that_only_rank_zero_watches_does_not_hang(partly_watched):
     run, messages = partly_watched("0")
     assert "train/gradient_flow/global_norm" not in run.tags("scalar")  # it would be that of a part of the model
-    assert messages.count("Rank 1 does not watch, and holds a part of the model") == 1
+    assert messages.count("Rank 1 does not watch, but holds part of the model") == 1
     assert len(run.series("train/learning_rate/base_lr")) == 1
     assert len(run.series("loss")) == 6
 

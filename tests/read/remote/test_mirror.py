@@ -253,7 +253,7 @@ def test_mirrors_that_nobody_uses_make_room_for_new_ones(monkeypatch, own_cache)
 
 def test_a_limit_that_is_not_a_number_is_an_error(monkeypatch):
     monkeypatch.setenv("PULSEBOARD_REMOTE_CACHE_GB", "lots")
-    with pytest.raises(PulseboardError, match="is a number of gigabytes, not 'lots'"):
+    with pytest.raises(PulseboardError, match="must be a number of gigabytes, not 'lots'"):
         Mirror(MemoryStore({EVENTS: events(1)})).update()
 
 

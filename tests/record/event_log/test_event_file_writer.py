@@ -139,7 +139,7 @@ def test_records_that_do_not_fit_in_memory_are_counted(tmp_path, capsys):
         file.close()
         kept = steps_in(disk)
         assert len(kept) == 3000 - file.dropped_records
-        assert f"{plural(file.dropped_records, 'record')} did not fit in memory: lost" in capsys.readouterr().err
+        assert f"Lost {plural(file.dropped_records, 'record')}, which did not fit in memory" in capsys.readouterr().err
 
 
 def test_a_disk_that_stays_full_counts_everything_it_could_not_take(tmp_path, capsys):
@@ -154,7 +154,7 @@ def test_a_disk_that_stays_full_counts_everything_it_could_not_take(tmp_path, ca
         assert kept == list(range(len(kept)))
         assert len(kept) > 100
         assert len(kept) + file.dropped_records == 3000
-        assert "of the log could not be written: lost" in capsys.readouterr().err
+        assert "of the log, which could not be written" in capsys.readouterr().err
 
 
 def test_what_the_worker_has_taken_counts_as_waiting(tmp_path, capsys):

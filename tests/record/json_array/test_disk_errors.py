@@ -77,7 +77,7 @@ def test_records_that_do_not_fit_in_memory_are_counted_and_reported(
     clock.now += 2
     file.tick()
     assert steps(path) == [0, 1, 2, 3, 4]
-    assert "5 records did not fit" in capsys.readouterr().err
+    assert "Lost 5 records, which did not fit" in capsys.readouterr().err
 
 
 def test_records_that_are_lost_on_close_are_reported(
@@ -88,7 +88,7 @@ def test_records_that_are_lost_on_close_are_reported(
         patch.setattr(os, "pwrite", failing(errno.EIO))
         file.append(line(0))
         file.close()
-    assert "1 record of the JSON log could not be written: lost" in capsys.readouterr().err
+    assert "Lost 1 record of the JSON log, which could not be written" in capsys.readouterr().err
 
 
 def test_half_a_write_is_undone(

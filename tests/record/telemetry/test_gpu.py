@@ -185,7 +185,7 @@ def test_a_library_that_stops_responding_drops_the_source(nvml, capsys):
     assert len(recorded) == 4
     stderr = capsys.readouterr().err
     assert stderr.count("\n") == 1
-    assert "No gpu telemetry from here on: NVML no longer responds (Uninitialized). Training" in stderr
+    assert "No gpu telemetry from now on: NVML no longer responds (Uninitialized). Training" in stderr
 
 
 def test_a_missing_driver_is_reported_once_and_telemetry_goes_on(nvml, capsys):

@@ -51,7 +51,7 @@ def test_a_source_that_fails_is_dropped_with_one_message_and_the_others_go_on(ca
     assert logged == [{"b": 0, "a": 0}, {"a": 1}, {"a": 2}]
     stderr = capsys.readouterr().err
     assert stderr.count("\n") == 1
-    assert "No bad telemetry from here on: OSError: broken. Training" in stderr
+    assert "No bad telemetry from now on: OSError: broken. Training" in stderr
 
 
 def test_a_source_that_cannot_be_opened_is_reported_once(capsys):

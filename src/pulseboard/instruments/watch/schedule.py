@@ -120,7 +120,8 @@ class Schedule:
             entry.failed, self._idle = True, None
             cause = f"{type(error).__name__}: {error}"
             warn_once(
-                f"instrument {id}", f"The instrument {id} stopped at step {step}: {cause}. Training goes on without it."
+                f"instrument {id}",
+                f"The instrument {id} stopped at step {step}: {cause}. Training continues without it.",
             )
         finally:
             on_clock_secs = self._clock() - started_at

@@ -102,7 +102,7 @@ class ShardExchange:
             self._waiting.clear()
             warn_once(
                 "shards missing",
-                f"Rank {missing[0]} does not watch, and holds a part of the model: norms, shares and ratios of the "
+                f"Rank {missing[0]} does not watch, but holds part of the model: norms, shares and ratios of the "
                 "whole model are not logged. Call pulseboard.init() and watch() on every rank.",
             )
         self._complete = not missing
@@ -137,4 +137,4 @@ class ShardExchange:
         except Exception as error:  # the store is gone, for example after destroy_process_group
             self._off = True
             cause = f"{type(error).__name__}: {error}".partition("\n")[0]
-            warn_once("shards store", f"watch() has no more numbers of the whole model: {cause}. Training continues.")
+            warn_once("shards store", f"watch() logs nothing of the whole model now: {cause}. Training continues.")

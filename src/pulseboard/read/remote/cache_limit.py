@@ -26,7 +26,7 @@ def max_cache_bytes() -> int:
         if not 0 <= limit < 1e9:
             raise ValueError
     except ValueError:
-        raise PulseboardError(f"{LIMIT_VARIABLE} is a number of gigabytes, not {text!r}.") from None
+        raise PulseboardError(f"{LIMIT_VARIABLE} must be a number of gigabytes, not {text!r}.") from None
     return int(limit * 1e9)
 
 

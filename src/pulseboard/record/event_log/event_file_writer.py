@@ -219,7 +219,7 @@ class EventFileWriter:
         if lost_records:
             self.dropped_records += lost_records
             what = f"{plural(lost_records, 'record')} ({plural(lost_bytes, 'byte')})"
-            warn(f"{what} of the log could not be written: lost. {self.path or self.directory}")
+            warn(f"Lost {what} of the log, which could not be written. {self.path or self.directory}")
 
     def _detach(self) -> None:
         """Let calls only queue. While the queue writes to the file itself, only the queue has the file's size."""
@@ -266,7 +266,7 @@ class EventFileWriter:
         if self._error_code:
             self._error_code = 0
             dropped = self.dropped_records
-            lost = f" {plural(dropped, 'record')} did not fit in memory: lost." if dropped else ""
+            lost = f" Lost {plural(dropped, 'record')}, which did not fit in memory." if dropped else ""
             warn(f"The log is being written again.{lost} {self.path}")
 
     def _sync(self) -> None:

@@ -160,7 +160,7 @@ class JsonFile:
         self.closed = True
         self._array.close()
         if lost := self.dropped_records - self._reported_drops + len(self._waiting):
-            warn(f"{plural(lost, 'record')} of the JSON log could not be written: lost. {self.path}")
+            warn(f"Lost {plural(lost, 'record')} of the JSON log, which could not be written. {self.path}")
 
     def share(self) -> JsonFile:
         """This file for one more user; each user closes it."""
@@ -189,7 +189,7 @@ class JsonFile:
 
     def _recover(self) -> None:
         lost, self._reported_drops = self.dropped_records - self._reported_drops, self.dropped_records
-        lost_words = f" {plural(lost, 'record')} did not fit in memory: lost." if lost else ""
+        lost_words = f" Lost {plural(lost, 'record')}, which did not fit in memory." if lost else ""
         self._error_code = 0
         warn(f"The JSON log is being written again.{lost_words} {self.path}")
 

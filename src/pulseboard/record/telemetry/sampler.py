@@ -98,5 +98,5 @@ def _warn_dropped(id: str, error: Exception) -> None:
     reason = str(error) if isinstance(error, PulseboardError) else f"{type(error).__name__}: {error}"
     warn_once(
         f"telemetry {id}",
-        f"No {id} telemetry from here on: {reason.rstrip('.')}. Training and other telemetry continue.",
+        f"No {id} telemetry from now on: {reason.rstrip('.')}. Training and other telemetry continue.",
     )
