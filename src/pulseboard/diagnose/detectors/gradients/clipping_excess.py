@@ -51,7 +51,7 @@ def clipping_excess(case: Case) -> Iterator[Finding]:
         "clipping-excess",
         "warning" if plain else "info",
         tag,
-        f"{percent(clipped / of)} of the last {of} points were clipped ({tag})"
+        f"{'All' if clipped == of else percent(clipped / of)} of the last {of:,} points were clipped ({tag})"
         + (", which makes the steps of this optimizer smaller." if plain else "; this probably does little harm."),
         evidence=[Evidence(tag, "share of steps clipped (lower bound)", rate, limit)],
     )
