@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pulseboard as pb
+from benchmarks.charts.tables import measure_tables
 from benchmarks.harness.command import Benchmark, measure_selected
 from benchmarks.harness.log_sets import make_runs
 from benchmarks.harness.paths import LOGS, QUICK_LOGS, WORK
@@ -49,6 +50,7 @@ def measure(options: argparse.Namespace, quiet: Quiet) -> list[Part]:
         "expressions": lambda: _expressions(logs, 100, 200 if options.quick else 2_000, repeat),
         "charts of one run": lambda: _charts_of_one_run(logs, lengths, repeat),
         "lists and restarts": lambda: _lists(logs, *shape, repeat),
+        "tables": lambda: measure_tables(logs, WORK, 200 if options.quick else 20_000, repeat),
     }
     return measure_selected(BENCHMARK, parts, options)
 

@@ -68,7 +68,7 @@ def test_page(quick_report):
 
 def test_charts(quick_report):
     text = quick_report("charts")
-    assert_parts(text, "Targets", "Charts of many runs", "Charts of one run", "Lists and restarts")
+    assert_parts(text, "Targets", "Charts of many runs", "Charts of one run", "Lists and restarts", "Tables")
 
 
 def test_diagnose(quick_report):

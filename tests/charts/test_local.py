@@ -157,11 +157,12 @@ def test_refresh_and_poll_return_what_changed(tmp_path, charts):
 
 def test_curves_of_removed_runs_are_dropped(tmp_path, charts):
     charts.window(Query(runs=["a", "b/c"], tags=["train/loss", "accuracy"]))
-    assert {name for name, *_ in charts._curves} == {"a", "b/c"}
+    kept = charts._kept
+    assert {name for name, *_ in kept._curves} == {"a", "b/c"}
     shutil.rmtree(tmp_path / "b")
     charts.refresh()
-    assert {name for name, *_ in charts._curves} == {"a"}
-    assert charts._held_bytes == sum(charts._sizes.values())
+    assert {name for name, *_ in kept._curves} == {"a"}
+    assert kept._held_bytes == sum(kept._sizes.values())
 
 
 def test_following_picks_up_new_points_and_reports_them(tmp_path, charts):
@@ -204,42 +205,3 @@ def test_charts_can_be_queried_while_runs_grow(tmp_path):
         thread.join()
     assert failures == []
     assert charts.window(Query(runs=["r"], tags=["loss"], buckets=50))[0].points == 2100
-
-
-def test_a_table_reads_a_run_json_again_only_if_it_has_changed(tmp_path, monkeypatch):
-    from pulseboard.charts import tables
-
-    for name in ("a", "b"):
-        write_run(tmp_path / name / "logs" / "tensorboard", (0, 1.0))
-        (tmp_path / name / "run.json").write_text('{"config": {"lr": 0.1}}')
-    charts = LocalCharts(pb.read(tmp_path))
-    read = []
-    find = tables.find_run_file
-    monkeypatch.setattr(tables, "find_run_file", lambda directory: read.append(directory) or find(directory))
-    tables._config_of_version.cache_clear()
-    assert [row.config for row in charts.table().rows] == [{"lr": 0.1}] * 2
-    charts.table()
-    assert len(read) == 2
-    (tmp_path / "a" / "run.json").write_text('{"config": {"lr": 0.25}}')
-    assert {row.run: row.config["lr"] for row in charts.table().rows} == {"a": 0.25, "b": 0.1}
-    assert len(read) == 3
-
-
-def test_a_table_reads_hyperparameters_again_only_if_the_run_has_grown(tmp_path, monkeypatch):
-    from pulseboard.read.event_files.run import EventFileRun
-
-    with pb.init(dir=tmp_path, run_id="r", telemetry_secs=0) as run:
-        run.hparams({"lr": 0.1})
-        run.flush()
-        charts = LocalCharts(pb.read(tmp_path))
-        read = []
-        values = EventFileRun.values
-        monkeypatch.setattr(
-            EventFileRun, "values", lambda self, *args, **named: read.append(args) or values(self, *args, **named)
-        )
-        assert [charts.table().rows[0].hparams for _ in range(2)] == [{"lr": 0.1}] * 2
-        assert len(read) == 1  # the start of the session; the experiment holds no values
-        run.hparams({"batch": 8})
-        run.flush()
-        charts.refresh()
-        assert charts.table().rows[0].hparams == {"lr": 0.1, "batch": 8}

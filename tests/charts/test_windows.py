@@ -321,7 +321,7 @@ def test_a_chart_shares_its_points_with_the_reader(tmp_path):
     charts = written(tmp_path, *((i, 1.0) for i in range(5000)))
     one(charts)
     series = charts.runs["r"].series("loss")
-    drawn = charts._curves["r", 0, "loss", ""].live.sorted_by("step")
+    drawn = charts._kept._curves["r", 0, "loss", ""].live.sorted_by("step")
     assert np.shares_memory(drawn.x, series.steps)
     assert np.shares_memory(drawn.values, series.values)
 
@@ -339,9 +339,10 @@ def test_the_least_recently_used_curves_are_dropped_to_free_memory(tmp_path):
     charts = LocalCharts(pb.read(tmp_path), max_curves_bytes=200_000)
     for name in list(charts.runs):
         assert charts.window(Query(runs=[name], tags=["loss"]))[0].points == 2000
-    assert 0 < charts._held_bytes <= 200_000
-    assert len(charts._curves) < 5
-    assert charts._held_bytes == sum(charts._sizes.values())
+    kept = charts._kept
+    assert 0 < kept._held_bytes <= 200_000
+    assert len(kept._curves) < 5
+    assert kept._held_bytes == sum(kept._sizes.values())
 
 
 # ---- neighbors

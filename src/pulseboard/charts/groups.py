@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pulseboard.charts import tables, windows
+from pulseboard.charts import windows
 from pulseboard.charts.curve import Curve
 from pulseboard.charts.line import SortedPoints
+from pulseboard.charts.lists.settings import Settings
 from pulseboard.charts.query import GroupQuery
 from pulseboard.charts.results import GroupStatistics
 from pulseboard.charts.student_t import quantile_975
-from pulseboard.charts.tag_sets import TagSet
 from pulseboard.charts.windows import Span
 from pulseboard.kernel import curves
 from pulseboard.kernel.curves import Pyramid
@@ -31,14 +31,14 @@ NOT_SET = "(not set)"
 """The group of runs that lack the hyperparameter."""
 
 
-def members(query: GroupQuery, runs: Mapping[str, Run], *, tags_of: Callable[[Run], TagSet]) -> dict[str, list[Run]]:
+def members(query: GroupQuery, runs: Mapping[str, Run], *, settings: Settings) -> dict[str, list[Run]]:
     """The runs of each group, by the group's label."""
     if query.by_hparam is None:
         return {ALL: list(runs.values())} if runs else {}
     groups: dict[str, list[Run]] = {}
     for run in runs.values():
-        settings = tables.settings_of(run, tags_of(run))
-        label = str(settings[query.by_hparam]) if query.by_hparam in settings else NOT_SET
+        values = settings.merged(run)
+        label = str(values[query.by_hparam]) if query.by_hparam in values else NOT_SET
         groups.setdefault(label, []).append(run)
     return groups
 

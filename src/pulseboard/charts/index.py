@@ -46,8 +46,8 @@ _STALE_PART_SECS = 3600.0  # a part this old was left by a killed process
 _COMPLETE = (reader.END_CLEAN, reader.END_TORN, reader.END_BAD_LENGTH, reader.END_HUGE)
 
 
-class _Saved(Protocol):
-    """What was read of a file: an event file's log, which grows, or a `ParsedLog`."""
+class Saved(Protocol):
+    """What is saved: an event file's log, which grows, a `ParsedLog`, or `KeptSettings`."""
 
     @property
     def generation(self) -> int: ...
@@ -64,7 +64,7 @@ class _Saved(Protocol):
 class _Pending:
     """A file with data to write."""
 
-    log: _Saved
+    log: Saved
     offset: int  # at the last check
     since: float  # when it last grew
 
@@ -152,6 +152,29 @@ class Index:
             self._start()
         self._wake.set()
 
+    # ---- other things that take long to read (lists/kept_settings.py)
+
+    def kept(self, name: str) -> bytes | None:
+        """What an earlier process kept under a name."""
+        path = self._top / name
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        _touch(path)
+        return data
+
+    def is_kept(self, name: str, saved: Saved) -> None:
+        """This is what `kept` returned."""
+        self._saved[name] = (saved.generation, saved.offset)
+
+    def keep(self, name: str, saved: Saved) -> None:
+        """Schedule it for saving under a name."""
+        with self._lock:
+            self._pending.setdefault(name, _Pending(saved, saved.offset, time.monotonic()))
+            self._start()
+        self._wake.set()
+
     def _start(self) -> None:
         if self._pending and self._thread is None and not self._closing.is_set():
             self._thread = threading.Thread(target=self._work, name="pulseboard-index", daemon=True)
@@ -218,7 +241,7 @@ class Index:
                         del self._pending[name]
             self._sweep()
 
-    def _write_one(self, log: _Saved, name: str) -> None:
+    def _write_one(self, log: Saved, name: str) -> None:
         path = self._top / name
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._check_free_space(log)
@@ -241,7 +264,7 @@ class Index:
             raise
         self._unswept_bytes = None if self._unswept_bytes is None else self._unswept_bytes + size
 
-    def _check_free_space(self, log: _Saved) -> None:
+    def _check_free_space(self, log: Saved) -> None:
         usage = shutil.disk_usage(self._top)
         keep = min(_KEEP_FREE_BYTES, int(usage.total * _KEEP_FREE_FRAC))
         if usage.free - log.held_bytes < keep:

@@ -8,13 +8,17 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pulseboard.charts.forks import KnownFork, find_parent
+from pulseboard.charts.index import Index
 from pulseboard.charts.interface import Charts
-from pulseboard.charts.modules import has_modules
+from pulseboard.charts.kept_curves import FORK, KeptCurves
+from pulseboard.charts.lists.forks import KnownFork, find_parent
+from pulseboard.charts.lists.kept_settings import KeptSettings
+from pulseboard.charts.lists.modules import has_modules
+from pulseboard.charts.lists.run_files import RunFiles
+from pulseboard.charts.lists.settings import Settings
+from pulseboard.charts.lists.tag_sets import TagSet, TagSets
 from pulseboard.charts.query import GroupQuery, Query
 from pulseboard.charts.results import RunSummary, RunTable, TagSummary
-from pulseboard.charts.run_states import RunStates
-from pulseboard.charts.tag_sets import TagSet, TagSets
 from pulseboard.charts.thread_pool import ThreadPool
 from pulseboard.core.cancellation import checkpoint
 from pulseboard.core.changes import Changes
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     # These load numpy, which the first list of runs does not need.
     from pulseboard.charts.curve import Curve
     from pulseboard.charts.derived.heatmap import Heatmap
+    from pulseboard.charts.lists.tables import Extremes
     from pulseboard.charts.results import GroupStatistics, Window, XAxisMetric
     from pulseboard.charts.windows import Span
 
@@ -40,10 +45,6 @@ _FOLLOW_AFTER_SECS = 0.5
 EXPRESSION_PREFIX = "="
 """Before an expression over tags where a query names a tag: `=val/loss - train/loss`."""
 
-_CurveKey = tuple[str, int, str, str]
-"""Run, rank, tag, and the tag of the metric that is the x axis, an empty text, or `_FORK`."""
-
-_FORK = "\0fork"
 # Files may name each other in a circle.
 _MAX_FORKS = 20
 
@@ -51,15 +52,15 @@ _MAX_FORKS = 20
 class LocalCharts(Charts):
     """Charts over the runs that `pb.read` returns."""
 
-    def __init__(self, runs: Runs, *, max_curves_bytes: int = _MAX_CURVES_BYTES) -> None:
+    def __init__(self, runs: Runs, *, index: Index | None = None, max_curves_bytes: int = _MAX_CURVES_BYTES) -> None:
+        """`index` keeps what was read of settings; that of event files is the cache of `runs`."""
         self.runs = runs
         self._tag_sets = TagSets()
-        self._states = RunStates()
+        self._run_files = RunFiles()
+        self._settings = Settings(self._run_files, self._tag_sets)
+        self._kept_settings = KeptSettings(index, runs, self._run_files, self._settings) if index else None
         self._threads = ThreadPool()
-        self._max_curves_bytes = max_curves_bytes
-        self._curves: dict[_CurveKey, Curve] = {}
-        self._sizes: dict[_CurveKey, int] = {}
-        self._held_bytes = 0
+        self._kept = KeptCurves(max_bytes=max_curves_bytes)
         self._lock = threading.Lock()
         self._modules: dict[str, bool] = {}  # run -> whether it has modules; missing if it must be checked
         self._updates = 0
@@ -68,6 +69,8 @@ class LocalCharts(Charts):
 
     def refresh(self, *, progress: Callable[[int, int], None] | None = None) -> Changes:
         """Look everywhere for new runs and new bytes."""
+        if self._kept_settings is not None:
+            self._kept_settings.restore()
         return self._apply(self.runs.refresh(progress=progress))
 
     def poll(self) -> Changes:
@@ -98,10 +101,11 @@ class LocalCharts(Charts):
                     self._modules.pop(name, None)
             for name in removed:
                 self._modules.pop(name, None)
-            for key in [key for key in self._curves if key[0] in removed]:
-                self._drop(key)
+        self._kept.drop(removed)
         for name in (*changes.grown, *removed):
-            self._states.forget(name)
+            self._run_files.forget(name, removed=name in removed)
+        for name in removed:
+            self._settings.forget(name)
         return changes
 
     # ---- lists
@@ -114,11 +118,14 @@ class LocalCharts(Charts):
     def run_summaries(self) -> list[RunSummary]:
         """Every run, most recently active first."""
         now = time.time()
-        return [self._summary(run, now) for name in list(self.runs) if (run := self._find(name)) is not None]
+        found = [self._summary(run, now) for name in list(self.runs) if (run := self._find(name)) is not None]
+        if self._kept_settings is not None:
+            self._kept_settings.update()
+        return found
 
     def _summary(self, run: Run, now: float) -> RunSummary:
         tags = self._tag_sets.of(run)
-        state, has_artifacts = self._states.of_recorded(run, now)
+        state = self._run_files.state(run, now)
         return RunSummary(
             name=run.name,
             aliases=run.aliases,
@@ -136,11 +143,11 @@ class LocalCharts(Charts):
             has_modules=self._has_modules(run),
             axis=run.axis,
             fork=self._fork_of(run),
-            has_artifacts=has_artifacts,
+            has_artifacts=self._run_files.has_artifacts(run),
         )
 
     def _fork_of(self, run: Run) -> KnownFork | None:
-        fork = self._states.fork(run)
+        fork = self._run_files.fork(run)
         return None if fork is None else find_parent(run.name, fork, list(self.runs))
 
     def _has_modules(self, run: Run) -> bool:
@@ -218,7 +225,7 @@ class LocalCharts(Charts):
             curves = [found for found in self._threads.map(partial(prepare, tag=tag), runs) if found]
             span = windows.common_span([own for _, _, own in curves], query)
             out += self._threads.map(partial(draw, span=span), curves)
-        self._free_memory()
+        self._kept.free_memory()
         return out
 
     def spans(self, query: Query) -> list[Span]:
@@ -246,7 +253,7 @@ class LocalCharts(Charts):
         from pulseboard.charts import groups, windows
 
         runs_by_name = {run.name: run for run in map(self.runs.__getitem__, query.runs)}
-        members = groups.members(query, runs_by_name, tags_of=self._tag_sets.of)
+        members = groups.members(query, runs_by_name, settings=self._settings)
         out = []
         for tag in dict.fromkeys(query.tags):
             curves: dict[str, list[groups.Member]] = {}
@@ -259,24 +266,43 @@ class LocalCharts(Charts):
                         curves.setdefault(label, []).append(groups.Member(run.name, curve, span))
             spans = [member.span for group in curves.values() for member in group]
             out += groups.statistics(tag, curves, query, span=windows.common_span(spans, query))
-        self._free_memory()
+        self._kept.free_memory()
         return out
 
     def table(
         self, runs: Sequence[str] | None = None, metrics: Sequence[str] = (), *, better: dict[str, str] | None = None
     ) -> RunTable:
         """Hyperparameters, config, and last, min, max and best of metrics. `better`: tag -> min or max."""
-        from pulseboard.charts import tables
+        from pulseboard.charts.lists import tables
 
         run_table = tables.table(
             [self.runs[name] for name in (list(self.runs) if runs is None else runs)],
             metrics,
-            curve_of=lambda run, tag: self._curve(run, 0, tag),
-            tags_of=self._tag_sets.of,
+            extremes_of=self._extremes,
+            settings=self._settings,
             better=better or {},
         )
-        self._free_memory()
+        self._kept.free_memory()
+        if self._kept_settings is not None:
+            self._kept_settings.update()
         return run_table
+
+    def _extremes(self, run: Run, tag: str) -> Extremes | None:
+        """A metric of a table; None if the run lacks it."""
+        if (found := self._summary_of_file(run, tag)) is not None:
+            return found
+        curve = self._curve(run, 0, tag)
+        if curve is None:
+            return None
+        with curve.lock:
+            return *curve.live.last(), *curve.live.extremes()
+
+    def _summary_of_file(self, run: Run, tag: str) -> Extremes | None:
+        """The same of a short series in a single file, as most are: a curve takes fifty times as long."""
+        main, tag = run.source_of(tag)
+        if not isinstance(main, EventFileRun) or len(main.files) != 1 or self._fork_of(run) is not None:
+            return None
+        return main.files[0].log.summary(tag)
 
     # ---- curves in memory
 
@@ -291,11 +317,11 @@ class LocalCharts(Charts):
         from pulseboard.charts.derived.curve_by_metric import CurveByMetric
 
         key = (run.name, query.rank, tag, query.x_tag)
-        found = self._kept(key, lambda: CurveByMetric(tag))
+        found = self._kept.get(key, lambda: CurveByMetric(tag))
         assert isinstance(found, CurveByMetric)
         with found.lock:
             found.update_from(curve, metric)
-            self._note_size(key, found)
+            self._kept.note_size(key, found)
         return found
 
     def _curve(self, run: Run, rank: int, tag: str, *, forks: int = 0) -> Curve | None:
@@ -308,12 +334,12 @@ class LocalCharts(Charts):
         if run_of_rank is None or kinds.SCALAR not in self._tag_sets.of(run_of_rank).tags.get(tag, ()):
             return None
         key = (run.name, rank, tag, "")
-        curve = self._kept(key, lambda: Curve(tag))
+        curve = self._kept.get(key, lambda: Curve(tag))
         with curve.lock:
             version = curve.version
             curve.update(run_of_rank)
             if curve.version != version:
-                self._note_size(key, curve)
+                self._kept.note_size(key, curve)
         return self._with_parent(run, rank, curve, forks)
 
     def _with_parent(self, run: Run, rank: int, own: Curve, forks: int) -> Curve:
@@ -325,12 +351,12 @@ class LocalCharts(Charts):
             return own
         from pulseboard.charts.derived.forked_curve import ForkedCurve
 
-        key = (run.name, rank, own.tag, _FORK)
-        found = self._kept(key, lambda: ForkedCurve(own.tag))
+        key = (run.name, rank, own.tag, FORK)
+        found = self._kept.get(key, lambda: ForkedCurve(own.tag))
         assert isinstance(found, ForkedCurve)
         with found.lock:
             found.update_from(inherited, own, step=fork.step)
-            self._note_size(key, found)
+            self._kept.note_size(key, found)
         return found
 
     def _computed(self, run: Run, rank: int, tag: str) -> Curve | None:
@@ -339,7 +365,7 @@ class LocalCharts(Charts):
         from pulseboard.charts.derived.expression import parse
 
         key = (run.name, rank, tag, "")
-        found = self._kept(key, lambda: CurveOfExpression(tag, parse(tag.removeprefix(EXPRESSION_PREFIX))))
+        found = self._kept.get(key, lambda: CurveOfExpression(tag, parse(tag.removeprefix(EXPRESSION_PREFIX))))
         assert isinstance(found, CurveOfExpression)
         curves = {}
         for leaf in found.expression.leaves:
@@ -350,29 +376,8 @@ class LocalCharts(Charts):
             curves[leaf] = curve
         with found.lock:
             found.update_from(curves)
-            self._note_size(key, found)
+            self._kept.note_size(key, found)
         return found
-
-    def _kept(self, key: _CurveKey, new: Callable[[], Curve]) -> Curve:
-        with self._lock:
-            curve = self._curves.pop(key, None) or new()
-            self._curves[key] = curve  # at the end: the least recently used goes first
-        return curve
-
-    def _note_size(self, key: _CurveKey, curve: Curve) -> None:
-        size = curve.held_bytes
-        with self._lock:
-            self._held_bytes += size - self._sizes.get(key, 0)
-            self._sizes[key] = size
-
-    def _free_memory(self) -> None:
-        with self._lock:
-            while self._held_bytes > self._max_curves_bytes and len(self._curves) > 1:
-                self._drop(next(iter(self._curves)))
-
-    def _drop(self, key: _CurveKey) -> None:
-        self._curves.pop(key, None)
-        self._held_bytes -= self._sizes.pop(key, 0)
 
 
 def _logged_tag(curve: Curve) -> str:

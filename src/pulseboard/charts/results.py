@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,8 +11,8 @@ from pulseboard.read.axis.info import AxisInfo
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pulseboard.charts.forks import KnownFork
-    from pulseboard.charts.run_states import RunState
+    from pulseboard.charts.lists.forks import KnownFork
+    from pulseboard.charts.lists.run_files import RunState
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,8 +119,8 @@ class TableRow:
     """One run of a table."""
 
     run: str
-    hparams: dict[str, float | str | bool | None]
-    config: dict[str, Any]  # flattened: nested names are joined with dots
+    hparams: Mapping[str, float | str | bool | None]
+    config: Mapping[str, Any]  # flattened: nested names are joined with dots
     metrics: dict[str, ScalarSummary]
 
 

@@ -89,6 +89,8 @@ cdef extern from "events.h" nogil:
         double last
         double last_wall
         double first_wall
+        uint64_t at_min
+        uint64_t at_max
         int64_t first_step
         int64_t last_step
         int64_t min_step

@@ -356,6 +356,10 @@ cdef class EventLog:
         """
         return packed_series(self, tag)
 
+    def summary(self, str tag not None) -> tuple | None:
+        """(last value, its step, min, its step, max, its step) of what `packed_series` would return."""
+        return summary(self, tag)
+
     def span_columns(self, uint32_t tag) -> tuple:
         """(steps int64, wall times float64, offsets uint64, lengths uint32, fields uint32, cuts), as bytearrays."""
         cdef pb_column *c

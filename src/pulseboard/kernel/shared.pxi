@@ -95,3 +95,19 @@ cdef tuple packed_series(EventLog log, str tag):
         return log.packed, column.steps - <int64_t *>owner.parts[0], column.n
     finally:
         log.release()
+
+
+cdef tuple summary(EventLog log, str tag):
+    cdef pb_stats s
+    log.acquire()
+    try:
+        column = whole_column(log, tag)
+        if column is NULL or column.owner is NULL or not column.owner.packed_n:
+            return None
+        pb_point_stats(column, &s)
+        at = column.steps
+        if s.min != s.min:  # no value is finite
+            return s.last, s.last_step, s.min, 0, s.max, 0
+        return s.last, s.last_step, s.min, at[s.at_min], s.max, at[s.at_max]
+    finally:
+        log.release()

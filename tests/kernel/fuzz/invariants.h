@@ -22,6 +22,8 @@ static void check_stats(const pb_column *c) {
         REQUIRE(step[i] >= s.min_step && step[i] <= s.max_step, "a step is outside min_step and max_step");
         REQUIRE(!isfinite(value[i]) || (value[i] >= s.min && value[i] <= s.max), "a value is outside min and max");
     }
+    REQUIRE(isnan(s.min) || (value[s.at_min] == s.min && value[s.at_max] == s.max),
+            "at_min or at_max is another point");
     REQUIRE(s.nan == nan && s.inf == inf, "stats count the wrong number of NaNs or infinities");
     REQUIRE(isnan(s.min) == (nan + inf == n), "min is NaN although there are finite values, or the reverse");
     REQUIRE(s.first_step == step[0] && s.last_step == step[n - 1], "stats have the wrong first or last step");

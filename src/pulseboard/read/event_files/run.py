@@ -47,7 +47,6 @@ class EventFileRun(Run):
         self._index_version: object = None
         self._undecodable: dict[tuple[str, int], Note] = {}
         self._hparams: tuple[object, HParams | None] = (None, None)  # the version they were read at, and they
-        self._hparam_values: tuple[object, dict[str, float | str | bool | None]] = (None, {})
 
     def __repr__(self) -> str:
         return f"Run({self.name!r}, {len(self.tags())} tags, {self.points} points)"
@@ -229,16 +228,18 @@ class EventFileRun(Run):
 
     def hparam_values(self) -> Mapping[str, float | str | bool | None]:
         """The same as of `hparams`, without the records that never hold values: tables ask thousands of runs."""
-        version = self._version()
-        if self._hparams[0] == version:
+        if self._hparams[0] == self._version():
             return super().hparam_values()
-        if self._hparam_values[0] != version:
-            from pulseboard.tbformat.codecs.hparams import EXPERIMENT_TAG, SESSION_END_TAG
+        from pulseboard.tbformat.codecs.hparams import EXPERIMENT_TAG, SESSION_END_TAG
 
-            tags = [tag for tag in self.tags("hparams") if tag not in (EXPERIMENT_TAG, SESSION_END_TAG)]
-            records = [record.values for tag in tags for record in self.values(tag, kind="hparams")]
-            self._hparam_values = (version, {name: value for values in records for name, value in values.items()})
-        return self._hparam_values[1]
+        tags = {row[0]: None for file in self.files for row in file.log.tags() if row[1] == kinds.HPARAMS}
+        records = [
+            record.values
+            for tag in tags
+            if tag not in (EXPERIMENT_TAG, SESSION_END_TAG)
+            for record in self.values(tag, kind=kinds.HPARAMS)
+        ]
+        return {name: value for values in records for name, value in values.items()}
 
     def _version(self) -> list[tuple[EventFile, int, int]]:
         """Changes whenever the run does."""

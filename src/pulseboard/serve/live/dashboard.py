@@ -63,7 +63,7 @@ def _from_files(log_directories: Sequence[LogDirectory]) -> _Source:
     index = Index()
     runs = Runs(log_directories, cache=index)
     places = [f"{one.name}:{one.location}" if one.name else one.location for one in log_directories]
-    return _Source(runs, LocalCharts(runs), places, [one.location for one in log_directories], index)
+    return _Source(runs, LocalCharts(runs, index=index), places, [one.location for one in log_directories], index)
 
 
 def _from_database(url: str, project: str, media: Sequence[str]) -> _Source:

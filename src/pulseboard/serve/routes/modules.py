@@ -54,7 +54,7 @@ _MODEL = schema.named_record(
     returns=schema.named_record("Models", {"run": schema.string(), "models": schema.array(_MODEL, max_items=1000)}),
 )
 def modules(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
-    from pulseboard.charts.modules import modules_of
+    from pulseboard.charts.lists.modules import modules_of
 
     run = dashboard.run(request["run"])
     trees = modules_of(run)

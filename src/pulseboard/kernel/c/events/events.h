@@ -187,6 +187,7 @@ void pb_copy_spans(const pb_column *c, int64_t *step, double *wall, uint64_t *of
 typedef struct {
     uint64_t n, nan, inf;
     double min, max, last, last_wall, first_wall;
+    uint64_t at_min, at_max; /* the first points with these values; 0 if there are none */
     int64_t first_step, last_step, min_step, max_step;
 } pb_stats;
 void pb_point_stats(const pb_column *c, pb_stats *out); /* min and max of the finite values; NaN if there are none */

@@ -162,8 +162,8 @@ void pb_point_stats(const pb_column *c, pb_stats *out) {
     for (uint64_t i = 0; i < s.n; i++) {
         double v = c->values[i];
         if (isfinite(v)) {
-            s.min = v < s.min ? v : s.min;
-            s.max = v > s.max ? v : s.max;
+            if (v < s.min) s.min = v, s.at_min = i;
+            if (v > s.max) s.max = v, s.at_max = i;
         } else if (isnan(v)) s.nan++;
         else s.inf++;
         int64_t step = c->steps[i];
