@@ -139,8 +139,10 @@ docs: $(VENV)/.user  ## build the documentation site offline into build/site; a 
 	@$(PIP) --no-build-isolation -e '.[docs]'
 	@$(BIN)/python packaging/docs_site.py
 
-release: page sbom docs  ## check tree, version and changelog, build everything into dist/; CONFIRM=1 also makes the tag
-	@$(BIN)/python packaging/release.py $(if $(CONFIRM),--tag)
+release: $(VENV)/.user  ## VERSION=0.2.0 writes and commits version and changelog; then checks, builds all into dist/; CONFIRM=1 makes the tag
+	@$(if $(VERSION),$(BIN)/python packaging/release.py --prepare $(VERSION) && rm $(VENV)/.user,true)
+	@$(MAKE) --no-print-directory page sbom docs
+	@$(BIN)/python packaging/release.py $(if $(CONFIRM),--tag) $(WHEELS)
 
 # ---- Dependencies
 

@@ -81,6 +81,40 @@ def test_everything_that_is_not_ready_is_named_at_once(module, project):
     assert "'1.2.3, not released yet'" in changelog
 
 
+@pytest.fixture
+def unreleased(project, monkeypatch):
+    """The same with changes that were not released."""
+    for name, value in {"NAME": "a", "EMAIL": "a@example.org"}.items():
+        monkeypatch.setenv(f"GIT_AUTHOR_{name}", value)
+        monkeypatch.setenv(f"GIT_COMMITTER_{name}", value)
+    text = "# Changelog\n\n## 1.2.4, not released yet\n\n- another\n\n## 1.2.3, 2026-11-18\n\n- a change\n"
+    (project / "CHANGELOG.md").write_text(text)
+    git(project, "commit", "--quiet", "--all", "--message", "second")
+    return project
+
+
+def test_preparing_writes_the_version_and_the_heading_and_the_result_can_be_released(module, unreleased):
+    release = module("release")
+    release.prepare(unreleased, "1.3.0", day="2026-11-19")
+    assert release.version_of(unreleased) == "1.3.0"
+    text = (unreleased / "CHANGELOG.md").read_text()
+    assert text == "# Changelog\n\n## 1.3.0, 2026-11-19\n\n- another\n\n## 1.2.3, 2026-11-18\n\n- a change\n"
+    assert release.find_obstacles(unreleased, "1.3.0") == []
+
+
+def test_nothing_is_prepared_from_a_changed_tree_or_without_changes_to_release(module, project, unreleased):
+    release = module("release")
+    with pytest.raises(SystemExit, match=r"1\.3 is not a version"):
+        release.prepare(unreleased, "1.3", day="2026-11-19")
+    (unreleased / "src" / "pulseboard" / "__init__.py").write_text('__version__ = "1.2.3"  # changed\n')
+    with pytest.raises(SystemExit, match=r"uncommitted changes: src/pulseboard/__init__\.py"):
+        release.prepare(unreleased, "1.3.0", day="2026-11-19")
+    git(unreleased, "checkout", ".")
+    release.prepare(unreleased, "1.3.0", day="2026-11-19")
+    with pytest.raises(SystemExit, match=r"Nothing to release: the newest heading of CHANGELOG\.md is '1\.3\.0, 2026"):
+        release.prepare(unreleased, "1.4.0", day="2026-11-19")
+
+
 def test_a_version_that_no_index_accepts_is_refused(module, project):
     assert "is not a version" in module("release").find_obstacles(project, "1.2")[0]
 
