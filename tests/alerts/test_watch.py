@@ -10,6 +10,7 @@ import time
 
 import pytest
 from aiosmtpd.controller import Controller
+from alerts.webhook import wait_for
 
 import pulseboard as pb
 from pulseboard.alerts.delivery import Delivery
@@ -20,7 +21,7 @@ from pulseboard.cli import main
 from pulseboard.diagnose.cases import trainings
 from pulseboard.diagnose.diagnosis import report_on_training
 
-from .conftest import add_rows, healthy, wait_for
+from .conftest import add_rows, healthy
 
 NAN = [float("nan")] * 40
 

@@ -2,5 +2,5 @@
 
 TABS = [
     *("health", "scalars", "timeseries", "distributions", "histograms", "text"),
-    *("images", "audio", "hparams", "system", "graph", "compare", "guide"),
+    *("images", "audio", "hparams", "system", "graph", "compare", "guide", "alerts"),
 ]

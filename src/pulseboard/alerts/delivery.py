@@ -40,7 +40,7 @@ class Delivery:
         first_retry_secs: float = _FIRST_RETRY_SECS,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._memory, self._chart, self._report = memory, chart, report
+        self._memory, self.chart, self.report = memory, chart, report
         self._first_retry_secs, self._clock = first_retry_secs, clock
         self._waiting: dict[str, _Waiting] = {}
         self._condition = threading.Condition()
@@ -110,12 +110,12 @@ class Delivery:
 
     def _try(self, key: str, one: _Waiting) -> None:
         try:
-            send(one.message, one.destination, chart=self._chart)
+            send(one.message, one.destination, chart=self.chart)
         except Exception as error:  # whatever a service raises: the other messages go on
             one.attempts += 1
             wait = min(_MAX_RETRY_SECS, self._first_retry_secs * 2 ** (one.attempts - 1))
             one.due = self._clock() + wait
-            self._report(f"{error} It is tried again in {wait:g} s. {one.message.title}")
+            self.report(f"{error} It is tried again in {wait:g} s. {one.message.title}")
             return
         with self._condition:
             if self._waiting.get(key) is one:
@@ -126,6 +126,6 @@ class Delivery:
         try:
             self._memory.put(key, entry)
         except OSError as error:
-            self._report(
+            self.report(
                 f"Cannot save what was sent: {error.strerror}. A restart may send it again. {self._memory.path}"
             )

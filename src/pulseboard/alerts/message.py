@@ -70,6 +70,12 @@ class Message:
         }
 
 
+def test_message(link: str) -> Message:
+    """A message that says that messages arrive, with the picture of a curve."""
+    curve = Curve("train/loss", list(range(50)), [4.0 / (1 + i / 5) for i in range(50)], 30)
+    return Message("test", "test", "test", "info", "This is a test of your alerts", "It works.", link, curve)
+
+
 def link_to(base: str, run: str) -> str:
     """The dashboard's page about a run; empty if its address is unknown."""
     return f"{base}/#health&run={quote(run, safe='')}" if base else ""

@@ -7,7 +7,7 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ class BadRules(PulseboardError):
     """alerts.toml cannot be used."""
 
     def __init__(self, path: str, why: str) -> None:
-        self.path = path
+        self.path, self.why = path, why
         super().__init__(f"{why} In: {path}")
 
 
@@ -74,6 +74,12 @@ class Rule:
     stalled_secs: float | None = None
     ended: bool = False
 
+    def wants(self, severity: Severity, slugs: Iterable[str]) -> bool:
+        """Whether an incident with this severity and findings is worth a message."""
+        if SEVERITIES.index(severity) < SEVERITIES.index(self.severity):
+            return False
+        return not self.findings or not self.findings.isdisjoint(slugs)
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -90,10 +96,18 @@ def read_rules(path: str | os.PathLike[str]) -> Rules:
     """Read alerts.toml. Raises BadRules, which says what is wrong and where."""
     name = os.fspath(path)
     try:
-        given = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return parse_rules(Path(path).read_text(encoding="utf-8"), name)
     except OSError as error:
         raise BadRules(name, f"Cannot read the rules: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise BadRules(name, f"The rules are not valid TOML: {error}.") from None
+
+
+def parse_rules(text: str, name: str) -> Rules:
+    """The rules that the text of the file `name` states. Raises BadRules."""
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise BadRules(name, f"The rules are not valid TOML: {error}.") from None
     return _Parser(name).rules(given)
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from pulseboard.alerts.delivery import Delivery
 from pulseboard.alerts.message import Curve, Event, Message, link_to
-from pulseboard.alerts.rules import Rule, Rules
+from pulseboard.alerts.rules import BadRules, Rule, Rules
+from pulseboard.alerts.rules_file import RulesFile
 from pulseboard.core.finding import SEVERITIES, Finding, Incident, RunReport
 from pulseboard.diagnose.alerts import Alert
 from pulseboard.diagnose.cases import Training, trainings
@@ -28,8 +29,16 @@ _TICK_SECS = 1.0
 class Watcher:
     """Decides what to send about runs. `take` gets every new diagnosis; `tick` is called now and then."""
 
-    def __init__(self, rules: Rules, delivery: Delivery, *, clock: Callable[[], float] = time.time) -> None:
-        self._rules, self._delivery, self._clock = rules, delivery, clock
+    def __init__(
+        self,
+        rules: Rules,
+        delivery: Delivery,
+        *,
+        file: RulesFile | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`file` may change while it is watched; the rules follow."""
+        self._rules, self._delivery, self._file, self._clock = rules, delivery, file, clock
         self._seen: dict[str, tuple[Training, RunReport]] = {}
         self._old: set[str] = set()  # runs whose state at the start is not news
         self._lock = threading.RLock()
@@ -51,10 +60,21 @@ class Watcher:
             self._silence(training, report)
 
     def tick(self) -> None:
-        """Look for runs that have stalled or ended."""
+        """Follow the file of rules, and look for runs that have stalled or ended."""
         with self._lock:
+            self._follow_file()
             for training, report in list(self._seen.values()):
                 self._silence(training, report)
+
+    def _follow_file(self) -> None:
+        try:
+            changed = self._file.take_change() if self._file is not None else None
+        except BadRules as error:
+            self._delivery.report(f"{error} The rules from before stay in use.")
+            return
+        if changed is not None:
+            self._rules = changed
+            self._delivery.chart = changed.chart
 
     def _rules_by_destination(self, report: RunReport) -> Iterator[tuple[str, list[Rule]]]:
         """The rules that a run is subject to, for each destination that has some."""
@@ -66,7 +86,10 @@ class Watcher:
 
     def _incident(self, name: str, rules: list[Rule], key: str, incident: Incident | None, report: RunReport) -> None:
         last = self._delivery.last(key)
-        rule = next((one for one in rules if incident is not None and _counts(one, incident, report)), None)
+        rule = None
+        if incident is not None:
+            slugs = [report.findings[i].slug for i in incident.findings]
+            rule = next((one for one in rules if one.wants(incident.severity, slugs)), None)
         if incident is not None and rule is not None:
             event = _event(incident, last)
             if event is None:
@@ -144,7 +167,7 @@ def watch(runs: Runs, watcher: Watcher, *, stop: threading.Event) -> None:
 
 
 def keep_ticking(watcher: Watcher, stop: threading.Event) -> None:
-    """Let the watcher look for silence every second, until `stop` is set."""
+    """Let the watcher look for silence and other rules every second, until `stop` is set."""
     while not stop.wait(_TICK_SECS):
         watcher.tick()
 
@@ -157,12 +180,6 @@ def _diagnose(runs: Runs, watcher: Watcher, names: set[str]) -> None:
 
 def _last_written(training: Training) -> float:
     return max(run.last_written for _, run in training.parts)
-
-
-def _counts(rule: Rule, incident: Incident, report: RunReport) -> bool:
-    if SEVERITIES.index(incident.severity) < SEVERITIES.index(rule.severity):
-        return False
-    return not rule.findings or any(report.findings[i].slug in rule.findings for i in incident.findings)
 
 
 def _event(incident: Incident, last: dict[str, Any] | None) -> Event | None:

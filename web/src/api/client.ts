@@ -3,6 +3,9 @@
 import { readColumns, readHeatmap, type Curve, type Heatmap } from "./columns";
 import { ApiError } from "./errors";
 import type {
+  AlertMatches,
+  AlertRule,
+  Alerts,
   Artifact,
   Distributions,
   Graph,
@@ -140,6 +143,24 @@ export const getViews = async (): Promise<SavedView[]> => (await getJson<{ views
 /** Saves views by name; null removes one. Returns all of them. */
 export const putViews = async (views: Record<string, string | null>): Promise<SavedView[]> =>
   ((await (await sendJson("views", "PUT", { views })).json()) as { views: SavedView[] }).views;
+
+export const getAlerts = () => getJson<Alerts>("alerts");
+/** Adds (`index` is null), changes or removes (`rule` is null) a rule of the file with this version. */
+export const putAlertRule = async (version: string, index: number | null, rule: AlertRule | null): Promise<Alerts> =>
+  (await (await sendJson("alerts/rule", "PUT", { version, index, rule })).json()) as Alerts;
+/** The same for a destination. Without an address it keeps the one it has. */
+export const putAlertDestination = async (
+  version: string,
+  index: number | null,
+  destination: { name: string; kind: "url" | "webhook"; address: string | null } | null,
+): Promise<Alerts> =>
+  (await (await sendJson("alerts/destination", "PUT", { version, index, destination })).json()) as Alerts;
+/** Sends a test message; `error` says why it did not arrive. */
+export const testAlert = async (destination: string): Promise<{ error: string | null }> =>
+  (await (await sendJson("alerts/test", "POST", { destination })).json()) as { error: string | null };
+/** What a rule would send now. */
+export const getAlertMatches = async (rule: AlertRule): Promise<AlertMatches> =>
+  (await (await sendJson("alerts/matches", "POST", { rule })).json()) as AlertMatches;
 
 /** Stores a user's marks, by run. */
 export async function putMarks(marks: Record<string, Marks>): Promise<void> {

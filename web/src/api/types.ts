@@ -40,6 +40,10 @@ export interface PositionsQuery {
   x: string;
   places: { run: string; tag: string; step: number }[];
 }
+export type Alerts = Schemas["Alerts"];
+export type AlertRule = Schemas["AlertRule"];
+export type AlertDestination = Schemas["AlertDestination"];
+export type AlertMatches = Schemas["AlertMatches"];
 export type SavedView = Schemas["SavedView"];
 export type Restart = Schemas["Restart"];
 

@@ -18,6 +18,7 @@ from pulseboard.serve.marks import MarksFile, key_of
 from pulseboard.serve.saved_views import SavedViews
 
 if TYPE_CHECKING:
+    from pulseboard.alerts.rules_file import RulesFile
     from pulseboard.charts.index import Index
     from pulseboard.charts.interface import Charts
     from pulseboard.core.changes import Changes
@@ -109,6 +110,8 @@ class Dashboard:
         self.marks = marks or MarksFile(entries=source.marks)
         self.views = SavedViews(source.locations, entries=source.views)
         self.diagnosis = DiagnosisWorker(self.runs, self.revisions, shared=source.reports)
+        self.alerts: RulesFile | None = None
+        """The rules by which this server sends messages."""
         self._value_cache = ValueCache()
         self.loading: Loading | None = Loading(0, 0)
         self.closed = False

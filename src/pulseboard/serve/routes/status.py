@@ -22,6 +22,7 @@ _STATUS = schema.named_record(
         "role": schema.choice("read", "full"),
         "user": schema.nullable(schema.string("the name of the token that the request has")),
         "findings": schema.boolean("whether this server diagnoses runs"),
+        "alerts": schema.boolean("whether this server sends messages"),
     },
 )
 
@@ -38,6 +39,7 @@ def status(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
         "role": request.role,
         "user": request.user,
         "findings": dashboard.diagnosis.available,
+        "alerts": dashboard.alerts is not None,
     }
 
 

@@ -1,4 +1,4 @@
-"""Logged texts, as they were logged and as HTML that is safe to show."""
+"""Texts that were logged, and Markdown that users write, as HTML that is safe to show."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from pulseboard.serve.security.markdown import as_plain_html, to_html
 
 # Older texts beyond this are sent without formatting.
 _MAX_RENDERED_CHARACTERS = 1_000_000
+# Of what a user writes.
+_MAX_LENGTH = 50_000
 
 _ITEM = schema.named_record(
     "TextItem",
@@ -53,3 +55,14 @@ def texts(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
         html = to_html(text) if left >= 0 or one is newest[-1] else as_plain_html(text)
         items.append({"step": one.step, "wall_time": finite(one.wall_time), "text": text, "html": html})
     return {"items": items[::-1], "total": len(every)}
+
+
+@endpoint(
+    "POST",
+    "markdown",
+    "Markdown rendered and sanitized.",
+    body=schema.record({"text": schema.string("Markdown", max_length=_MAX_LENGTH)}, required=("text",)),
+    returns=schema.named_record("RenderedText", {"html": schema.string(max_length=100 * _MAX_LENGTH)}),
+)
+def markdown(dashboard: Dashboard, request: ApiRequest) -> dict[str, Any]:
+    return {"html": to_html(request["text"])}

@@ -21,6 +21,7 @@ from pulseboard.core.errors import PulseboardError
 
 if TYPE_CHECKING:
     from pulseboard.alerts.delivery import Delivery
+    from pulseboard.alerts.rules_file import RulesFile
     from pulseboard.alerts.watcher import Watcher
 
 _FILE = "alerts.toml"
@@ -36,29 +37,27 @@ def run(args: argparse.Namespace) -> int:
     return _test(args) if args.action == "test" else _watch(args)
 
 
-def started(rules_path: str) -> tuple[Watcher, Delivery]:
+def started(file: RulesFile) -> tuple[Watcher, Delivery]:
     """A watcher with the rules of a file. Raises BadRules, and an error for a destination that can never work."""
     from pulseboard.alerts.delivery import Delivery
     from pulseboard.alerts.memory import Memory
-    from pulseboard.alerts.rules import read_rules
     from pulseboard.alerts.sending import check_destination
     from pulseboard.alerts.watcher import Watcher
 
-    rules = read_rules(rules_path)
+    rules = file.read().rules
     for destination in rules.destinations.values():
         check_destination(destination)
-    delivery = Delivery(Memory.of_rules(rules_path), chart=rules.chart, report=terminal.print_error)
-    return Watcher(rules, delivery), delivery
+    delivery = Delivery(Memory.of_rules(file.path), chart=rules.chart, report=terminal.print_error)
+    return Watcher(rules, delivery, file=file), delivery
 
 
 def _test(args: argparse.Namespace) -> int:
-    from pulseboard.alerts.message import Curve, Message
+    from pulseboard.alerts.message import test_message
     from pulseboard.alerts.rules import read_rules
     from pulseboard.alerts.sending import send
 
     rules = read_rules(args.rules)
-    curve = Curve("train/loss", list(range(50)), [4.0 / (1 + i / 5) for i in range(50)], 30)
-    message = Message("test", "test", "test", "info", "This is a test of your alerts", "It works.", rules.link, curve)
+    message = test_message(rules.link)
     failed = 0
     for destination in rules.destinations.values():
         try:
@@ -71,13 +70,16 @@ def _test(args: argparse.Namespace) -> int:
 
 
 def _watch(args: argparse.Namespace) -> int:
+    from pulseboard.alerts.rules import read_rules
+    from pulseboard.alerts.rules_file import RulesFile
     from pulseboard.alerts.watcher import watch
     from pulseboard.read.discovery.log_directory import log_directories_from
     from pulseboard.read.runs import Runs
 
     if not args.paths:
         raise PulseboardError("Give the log directory to watch: pulseboard alerts watch runs/ --rules alerts.toml")
-    watcher, delivery = started(args.rules)
+    read_rules(args.rules)  # unlike a server, which can make the file, this needs one
+    watcher, delivery = started(RulesFile(args.rules))
     runs = Runs(log_directories_from(args.paths, may_be_missing=True))
     runs.refresh()
     print(f"Watching {', '.join(args.paths)}  (Ctrl-C to stop)", file=sys.stderr, flush=True)

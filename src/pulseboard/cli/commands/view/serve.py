@@ -28,6 +28,7 @@ from pulseboard.core.locations import is_url
 from pulseboard.rundir import layout
 
 if TYPE_CHECKING:
+    from pulseboard.alerts.rules_file import RulesFile
     from pulseboard.alerts.watcher import Watcher
     from pulseboard.record.settings import Settings
     from pulseboard.serve.live.dashboard import Dashboard
@@ -62,7 +63,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="seconds between checks where file-system events do not work; 0: read once",
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="print requests and bytes of remote directories")
-    parser.add_argument("--alerts", metavar="FILE", help="send messages by the rules in FILE (docs/guides/alerts.md)")
+    parser.add_argument(
+        "--alerts",
+        metavar="FILE",
+        help="send messages by the rules in FILE, which the page can make (docs/guides/alerts.md)",
+    )
     access = parser.add_argument_group("access")
     access.add_argument("--token", help="require this token; safer in $PULSEBOARD_TOKEN, which `ps` does not show")
     access.add_argument("--read_token", metavar="TOKEN", help="a token for read-only access")
@@ -170,9 +175,10 @@ def run(args: argparse.Namespace) -> int:
     database = database_among(paths)
     directories = [] if database else log_directories_from(paths, links_out=settings.follow_links, may_be_missing=True)
     missing = [one.path for one in directories if one.url is None and not os.path.exists(one.path)]
-    alerts = _started_alerts(args.alerts)
+    rules_file, alerts = _started_alerts(args.alerts)
     server = Server(directories, settings, database=database)
     if alerts is not None:
+        server.dashboard.alerts = rules_file
         server.dashboard.diagnosis.listen(alerts.take)
     try:
         missing += server.dashboard.runs.connect()
@@ -208,20 +214,24 @@ def has_project_settings() -> bool:
     return os.path.isfile(_PROJECT_FILE)
 
 
-def _started_alerts(path: str | None) -> Watcher | None:
-    """A watcher with the rules of a file, which also looks for runs that stall or end."""
+def _started_alerts(path: str | None) -> tuple[RulesFile | None, Watcher | None]:
+    """A file of rules and a watcher with them, which also looks for runs that stall or end."""
     if path is None:
-        return None
+        return None, None
     import threading
 
+    from pulseboard.alerts.rules_file import RulesFile
     from pulseboard.alerts.watcher import keep_ticking
     from pulseboard.cli.commands.diagnosis.alerts import started
 
-    watcher, _ = started(path)
+    file = RulesFile(path)
+    if not os.path.exists(file.path):
+        print(f"There are no rules for alerts yet. Add them on the page; they go to {path}", file=sys.stderr)
+    watcher, _ = started(file)
     threading.Thread(
         target=keep_ticking, args=(watcher, threading.Event()), name="pulseboard-tick", daemon=True
     ).start()
-    return watcher
+    return file, watcher
 
 
 def _project_settings() -> Settings | None:
