@@ -46,6 +46,7 @@ class Watcher:
     def take(self, training: Training, report: RunReport) -> None:
         """A new diagnosis of a training."""
         with self._lock:
+            self._follow_file()
             first = report.path not in self._seen
             self._seen[report.path] = training, report
             if first and self._clock() - _last_written(training) > _OLD_SECS:
