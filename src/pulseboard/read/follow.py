@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 # Events can get lost when the system's queue is full: check everything now and then.
 _FULL_POLL_SECS = 30.0
-# How often to check for a log directory that does not exist yet.
+# How often to poll all log directories, and to look for one that does not exist, while there is one.
 _MISSING_SECS = 1.0
+_LOOK_SECS = 0.1
 _DEBOUNCE_MILLISECS = 200
 _WAKE_MILLISECS = 500
 # Polling may take this fraction of one core. If it takes longer, polls become less frequent.
@@ -37,25 +38,36 @@ def follow(runs: Runs, *, every_secs: float, stop: threading.Event) -> Iterator[
             # Not created yet, or removed: nothing can be watched.
             if changes := runs.poll():
                 yield changes
-            stop.wait(min(every_secs, _MISSING_SECS))
+            _wait_for(paths, secs=min(every_secs, _MISSING_SECS), stop=stop)
             continue
         # A local file system reports every change. On a shared one, changes by other machines are not reported.
         if not all(map(mounts.is_local, paths)):
             break
+        before = _identities(paths)
         try:
             yield from _by_events(runs, stop=stop)
         except (OSError, RuntimeError):
-            if all(map(os.path.exists, paths)):
+            # A directory that has another identity was removed before it was watched, and is back.
+            if all(map(os.path.exists, paths)) and _identities(paths) == before:
                 break  # no watches left on this machine: polling works everywhere
     yield from _by_polling(runs, every_secs=every_secs, stop=stop)
+
+
+def _wait_for(paths: list[str], *, secs: float, stop: threading.Event) -> None:
+    """Wait this long, or until all paths exist. Looking for them costs less than a poll of other log directories."""
+    end = time.monotonic() + secs
+    while not all(map(os.path.exists, paths)) and (left := end - time.monotonic()) > 0:
+        if stop.wait(min(left, _LOOK_SECS)):
+            return
 
 
 def _by_events(runs: Runs, *, stop: threading.Event) -> Iterator[Changes]:
     from watchfiles import watch
 
-    if changes := runs.poll():
-        yield changes
     while not stop.is_set():
+        # Before the watch, which takes half a second to begin: a directory may have come in place of another one.
+        if changes := runs.poll():
+            yield changes
         links = runs.linked_directories()
         log_directories = [directory.path for directory in runs.log_directories]
         link_targets = link_targets_of([*log_directories, *links])

@@ -199,6 +199,47 @@ def test_a_log_directory_that_is_replaced_at_once_is_still_followed(tmp_path, mo
         follower.until(lambda: values(log["b"]) == [2.0, 4.0])
 
 
+def test_a_directory_that_came_in_place_of_another_is_read_before_it_is_watched(tmp_path, monkeypatch):
+    """It was read when the new watch reported something for the first time: 1.1 s after the old one was removed."""
+    import watchfiles
+
+    monkeypatch.setattr(mounts, "is_local", lambda path: True)
+    runs = tmp_path / "runs"
+    write_run(runs / "a", (0, 1.0))
+    log = pb.read(runs)
+    at_watch = []
+    watch = watchfiles.watch
+
+    def watch_and_note(*paths, **options):
+        at_watch.append(set(log))
+        return watch(*paths, **options)
+
+    monkeypatch.setattr(watchfiles, "watch", watch_and_note)
+    with Follower(log) as follower:
+        follower.until(lambda: at_watch == [{"a"}])
+        runs.rename(tmp_path / "old")
+        write_run(tmp_path / "made" / "b", (0, 2.0))
+        (tmp_path / "made").rename(runs)
+        follower.until(lambda: len(at_watch) >= 2)
+    assert at_watch[-1] == {"b"}
+
+
+def test_a_directory_that_comes_back_ends_the_wait_for_it(tmp_path):
+    class Stop(threading.Event):
+        waits = ()
+
+        def wait(self, timeout):
+            self.waits += (timeout,)
+            if len(self.waits) == 3:
+                (tmp_path / "runs").mkdir()
+            return super().wait(timeout)
+
+    stop = Stop()
+    follow._wait_for([str(tmp_path), str(tmp_path / "runs")], secs=1000.0, stop=stop)
+    assert len(stop.waits) == 3
+    assert max(stop.waits) <= 0.1
+
+
 def test_changes_during_the_handling_of_the_first_changes_are_not_missed(tmp_path, monkeypatch):
     """The watch must be active before the first poll, however long the caller takes to handle its result."""
     monkeypatch.setattr(mounts, "is_local", lambda path: True)
