@@ -1,3 +1,4 @@
+import gc
 import threading
 
 import numpy as np
@@ -101,6 +102,31 @@ def test_every_directory_of_the_corpus_has_the_same_series_and_charts(clickhouse
     assert compared > 1000
 
 
+def test_points_leave_memory_when_nobody_holds_them_and_are_one_object_while_someone_does(charts):
+    run = charts[1].runs["a"]
+    series = run.series("loss")
+    assert run.series("loss") is series
+    assert run.holds("loss")
+    del series
+    gc.collect()
+    assert not run.holds("loss")
+
+
+def test_answers_of_many_blocks_become_columns(connection):
+    sql = """SELECT number % 2 = 0, toUInt32(number), number, toInt64(number) - 5, if(number = 7, nan, number / 3)
+    FROM numbers({n:UInt64}) ORDER BY number"""
+    for n in (0, 1, 200_000):
+        numbers = np.arange(n)
+        found = connection.columns(sql, "<u1", "<u4", "<u8", "<i8", "<f8", n=n)
+        assert all(column.flags.aligned for column in found)
+        for column, expected in zip(
+            found,
+            (numbers % 2 == 0, numbers, numbers, numbers - 5, np.where(numbers == 7, np.nan, numbers / 3)),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(column, expected)
+
+
 @pytest.fixture(scope="module")
 def long_runs(tmp_path_factory):
     """Runs with a few thousand points: resumed twice, with NaN, infinities, pauses and steps that repeat."""
@@ -119,6 +145,26 @@ def long_runs(tmp_path_factory):
         write_run(directory / name).write_bytes(event_file(*events))
     write_run(directory / "short", (100, 1.0), (20_000, 2.0))
     return directory
+
+
+def test_a_window_of_a_long_series_is_made_once_until_the_series_grows(tmp_path, url, connection, monkeypatch):
+    from pulseboard.database.stored import charts as stored_charts
+
+    monkeypatch.setattr(stored_charts, "LONG_POINTS", 1000)
+    path = write_run(tmp_path / "run", *((step, float(step % 7)) for step in range(3000)))
+    push(tmp_path, connection)
+    charts = StoredCharts(stored(url))
+    query = Query(runs=["run"], tags=["loss"], buckets=50)
+    (first,) = charts.window(query)
+    with monkeypatch.context() as patch:
+        patch.setattr(charts.runs.connection, "columns", None)  # no query
+        assert charts.window(query) == [first]
+    append(path, *((step, 9.0) for step in range(3000, 3100)))
+    push(tmp_path, connection)
+    charts.runs.poll()
+    for asked in (query, Query(runs=["run"], tags=["loss"], buckets=51)):
+        (expected,), (found,) = LocalCharts(read(tmp_path)).window(asked), charts.window(asked)
+        same_window(expected, found)
 
 
 @pytest.mark.parametrize("x", ["step", "relative", "wall"])

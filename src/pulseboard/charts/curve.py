@@ -59,10 +59,13 @@ class Curve:
         n = len(self._series) if self._series is not None else 0
         if self._series is None or not _begins_with(series, self._series) or series.orphaned[n:].any():
             self.live, self.orphaned, n = Line(), Line(), 0
-        added = slice(n, None)
-        lost = series.orphaned[added]
-        for line, chosen in ((self.live, ~lost), (self.orphaned, lost)):
-            line.add(series.steps[added][chosen], series.wall_times[added][chosen], series.values[added][chosen])
+        steps, wall_times, values = series.steps[n:], series.wall_times[n:], series.values[n:]
+        lost = series.orphaned[n:]
+        if lost.any():
+            for line, chosen in ((self.live, ~lost), (self.orphaned, lost)):
+                line.add(steps[chosen], wall_times[chosen], values[chosen])
+        else:  # without copies
+            self.live.add(steps, wall_times, values)
         self._position = self._series = series
         self.version += 1
         self._states = []

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Series(Table):
     """Arrays of equal length. Steps may repeat or fall; values may be NaN or infinite."""
 
-    __slots__ = ("orphaned", "steps", "tag", "values", "wall_times")
+    __slots__ = ("__weakref__", "orphaned", "steps", "tag", "values", "wall_times")
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pulseboard.core.errors import MissingPackage, RemoteError
+from pulseboard.database import native
 from pulseboard.database.url import DatabaseUrl
 
 Columns = Mapping[str, tuple[str, Any]]
@@ -108,11 +109,20 @@ class Connection:
                 tuple(row) for row in self._client.query(sql, parameters=parameters, query_formats=formats).result_rows
             ]
 
-    def array(self, sql: str, dtype: np.dtype[Any], **parameters: Any) -> NDArray[Any]:
-        """The rows of a query of numbers only, as a structured array whose fields are its columns in order."""
+    def columns(self, sql: str, *dtypes: Any, **parameters: Any) -> list[NDArray[Any]]:
+        """The columns of a query of numbers only, which have these types."""
         with self._errors():
             sql = sql.replace("{db}", f"`{self.url.name}`")
-            return np.frombuffer(self._client.raw_query(sql, parameters=parameters, fmt="RowBinary"), dtype)
+            return native.columns(self._client.raw_query(sql, parameters=parameters, fmt="Native"), dtypes)
+
+    def array(self, sql: str, dtype: np.dtype[Any], **parameters: Any) -> NDArray[Any]:
+        """The rows of a query of numbers only, as a structured array whose fields are its columns in order."""
+        names = dtype.names or ()
+        found = self.columns(sql, *(dtype[name] for name in names), **parameters)
+        rows = np.empty(len(found[0]), dtype)
+        for name, column in zip(names, found, strict=True):
+            rows[name] = column
+        return rows
 
     def insert(self, table: str, columns: Columns, *, token: str) -> None:
         """Insert rows, given as columns with their types. Rows with a token that was used before are not inserted.

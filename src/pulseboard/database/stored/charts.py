@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -16,11 +17,15 @@ from pulseboard.database.stored.series_rows import SeriesRow
 
 if TYPE_CHECKING:
     from pulseboard.charts.results import GroupStatistics, Window
+    from pulseboard.charts.windows import Span
+    from pulseboard.read.axis.info import AxisInfo
 
 LONG_POINTS = 200_000
 """Longer series are drawn from rollups: reading them takes longer than a chart may. So are pruned ones."""
 
 _MAX_LONG = 10_000
+# A window has about 60 bytes per pixel column.
+_MAX_WINDOWS = 1000
 
 
 class StoredCharts(LocalCharts):
@@ -31,6 +36,8 @@ class StoredCharts(LocalCharts):
     def __init__(self, runs: StoredRuns) -> None:
         super().__init__(runs)
         self._long_by_id: dict[tuple[int, int], LongSeries] = {}
+        self._windows: dict[object, Window] = {}
+        self._windows_lock = threading.Lock()
 
     def run_summaries(self) -> list[RunSummary]:
         """Every run, most recently active first."""
@@ -69,8 +76,8 @@ class StoredCharts(LocalCharts):
             drawn = {one.run: one for one in super().window(of_short)}
             for name, extent in spans.items():
                 run = self.runs[name].ranks[query.rank]
-                drawn[self.runs[name].name] = long[name, tag].window(
-                    query, run=self.runs[name].name, axis=run.axis_of(tag), span=span, own=extent
+                drawn[self.runs[name].name] = self._long_window(
+                    long[name, tag], query, run=self.runs[name].name, axis=run.axis_of(tag), span=span, own=extent
                 )
             out += [drawn[self.runs[name].name] for name in runs if self.runs[name].name in drawn]
         return out
@@ -82,6 +89,22 @@ class StoredCharts(LocalCharts):
             if len(self._long_by_id) >= _MAX_LONG:
                 self._long_by_id.clear()
             found = self._long_by_id[part, row.tag] = LongSeries(self.runs.connection, part, row)
+        return found
+
+    def _long_window(
+        self, series: LongSeries, query: Query, *, run: str, axis: AxisInfo, span: Span, own: Span
+    ) -> Window:
+        """The window of a long series: made once for everyone who looks at the same range of it."""
+        key = (series.part, series.row, run, query.x, query.buckets, query.neighbors, query.orphans, span)
+        with self._windows_lock:
+            if (found := self._windows.pop(key, None)) is not None:
+                self._windows[key] = found  # at the end: the least recently used goes first
+                return found
+        found = series.window(query, run=run, axis=axis, span=span, own=own)
+        with self._windows_lock:
+            self._windows[key] = found
+            while len(self._windows) > _MAX_WINDOWS:
+                del self._windows[next(iter(self._windows))]
         return found
 
     def _long(self, names: Iterable[str], query: Query) -> dict[tuple[str, str], LongSeries]:
@@ -129,7 +152,7 @@ class StoredCharts(LocalCharts):
         for tag in self._logged_tags(tags):
             for run in runs:
                 row = run.row(tag)
-                if row is not None and run.part is not None and not row.pruned:
+                if row is not None and run.part is not None and not row.pruned and not run.holds(tag):
                     wanted.append((run.part, row.tag, row.points))
         self.runs.point_cache.fetch(wanted)
 

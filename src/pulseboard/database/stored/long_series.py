@@ -38,9 +38,8 @@ FROM {db}.rollup WHERE tag = {tag:UInt64} AND part = {part:UInt64} AND shift = {
     AND block >= {start:UInt64} AND block < {end:UInt64}
     AND (bitShiftRight(block, 6) IN {within:Array(UInt64)} OR block >= {rest:UInt64}) ORDER BY block"""
 
-_POINTS = """SELECT toInt64(seq), toInt64(1), toFloat64(COLUMN) AS x, x, value, value, value, value,
-    toInt64(isNaN(value)), toInt64(value = inf), toInt64(value = -inf)
-FROM {db}.points WHERE tag = {tag:UInt64} AND part = {part:UInt64} AND seq >= {start:UInt64} AND seq < {end:UInt64}
+_POINTS = """SELECT toInt64(seq), toFloat64(COLUMN), value FROM {db}.points
+WHERE tag = {tag:UInt64} AND part = {part:UInt64} AND seq >= {start:UInt64} AND seq < {end:UInt64}
     AND (bitShiftRight(seq, 6) IN {within:Array(UInt64)} OR seq >= {rest:UInt64}) ORDER BY seq"""
 
 
@@ -126,7 +125,7 @@ class LongSeries:
         before, after = np.empty(0, _ROW), np.empty(0, _ROW)
         edges = np.array(curves.edges(span.low, span.high, query.buckets, False)) if span.low <= span.high else None
         divided, done = np.empty(0, np.uint64), 0  # blocks to divide, and where they end: the rest is not in blocks
-        for shift in (*reversed(SHIFTS), 0):
+        for shift in self._shifts(query, span):
             rows = self._read(shift, query, within=divided, start=done)
             clean, dead = self._liveness(rows)
             x_first, x_last = rows["x"] - origin, rows["x_last"] - origin
@@ -153,20 +152,38 @@ class LongSeries:
         found = np.concatenate(inside)
         return found[np.argsort(found["seq"], kind="stable")], before, after
 
+    def _shifts(self, query: Query, span: Span) -> list[int]:
+        """The sizes of blocks to read. Of a whole series, those that are wider than a pixel column say nothing."""
+        own = self.span(query)
+        whole = span.low <= own.low and span.high >= own.high
+        wide = [shift for shift in SHIFTS[1:] if whole and self.row.points >> shift < query.buckets]
+        return [shift for shift in (*reversed(SHIFTS), 0) if shift not in wide]
+
     def _read(self, shift: int, query: Query, *, within: NDArray[np.uint64], start: int) -> Rows:
         """The blocks of one size in the given larger ones, and all after `start`, which no larger one holds."""
-        if shift == SHIFTS[-1]:
-            within, start = np.empty(0, np.uint64), 0
         end = self.row.points >> shift
         rest = start >> shift
         low = min(int(within[0]) << 6, rest) if len(within) else rest
         if low >= end:
             return np.empty(0, _ROW)
-        sql = (_BLOCKS if shift else _POINTS).replace("COLUMN", x_column(query))
-        size = {"shift": shift} if shift else {}
-        return self.connection.array(
-            sql, _ROW, tag=self.row.tag, part=self.part, start=low, end=end, rest=rest, within=within.tolist(), **size
+        if not shift:
+            return self._points(query, start=low, end=end, rest=rest, within=within.tolist())
+        sql, of = _BLOCKS.replace("COLUMN", x_column(query)), {"tag": self.row.tag, "part": self.part, "shift": shift}
+        return self.connection.array(sql, _ROW, **of, start=low, end=end, rest=rest, within=within.tolist())
+
+    def _points(self, query: Query, *, start: int, end: int, rest: int, within: list[int]) -> Rows:
+        """The points in the given blocks, and all from `rest` on, as rows."""
+        sql, of = _POINTS.replace("COLUMN", x_column(query)), {"tag": self.row.tag, "part": self.part}
+        seq, x, value = self.connection.columns(
+            sql, "<i8", "<f8", "<f8", **of, start=start, end=end, rest=rest, within=within
         )
+        rows = np.empty(len(seq), _ROW)
+        columns = {"seq": seq, "n": 1, "x": x, "x_last": x, "nan": np.isnan(value)}
+        columns |= dict.fromkeys(("first", "min", "max", "last"), value)
+        columns |= {"plus_inf": np.isposinf(value), "minus_inf": np.isneginf(value)}
+        for name, column in columns.items():
+            rows[name] = column
+        return rows
 
     def _liveness(self, rows: Rows) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which rows have no orphaned point, and which have only those."""
@@ -181,18 +198,13 @@ class LongSeries:
         """The points of a few rows, which may be blocks."""
         if (rows["n"] == 1).all():
             return rows
-        sql = _POINTS.replace("COLUMN", x_column(query))
         pieces = []
         for i, (seq, n) in enumerate(zip(rows["seq"].tolist(), rows["n"].tolist(), strict=True)):
             start, end = seq, seq + n
             if seq < self.row.pruned:
                 pieces.append(rows[i : i + 1])
                 continue
-            pieces.append(
-                self.connection.array(
-                    sql, _ROW, tag=self.row.tag, part=self.part, start=start, end=end, rest=start, within=[]
-                )
-            )
+            pieces.append(self._points(query, start=start, end=end, rest=start, within=[]))
         return np.concatenate(pieces)
 
 

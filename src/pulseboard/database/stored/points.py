@@ -19,8 +19,7 @@ _MAX_FETCH = 4_000_000
 
 BLOCK = 1 << SHIFTS[0]
 
-_POINT = np.dtype([("step", "<i8"), ("wall", "<f8"), ("value", "<f8")])
-_OF_MANY = np.dtype([("tag", "<u8"), ("part", "<u8"), *[(name, _POINT[name]) for name in _POINT.names or ()]])
+_POINT = ("<i8", "<f8", "<f8")
 
 Key = tuple[int, int]
 """Part and tag."""
@@ -55,10 +54,6 @@ class Points:
         )
 
 
-def _points(rows: NDArray[np.void]) -> Points:
-    return Points(*(np.ascontiguousarray(rows[name]) for name in ("step", "wall", "value")))
-
-
 class PointCache:
     """Reads points, only those that it does not have. Any thread may use it."""
 
@@ -89,7 +84,7 @@ class PointCache:
         sql = """SELECT step, wall, value FROM {db}.points
         WHERE tag = {tag:UInt64} AND part = {part:UInt64} AND seq >= {start:UInt64} AND seq < {end:UInt64}
         ORDER BY seq"""
-        found = _points(self._connection.array(sql, _POINT, tag=tag, part=part, start=start, end=end))
+        found = Points(*self._connection.columns(sql, *_POINT, tag=tag, part=part, start=start, end=end))
         self._require(len(found), end - start)
         return found
 
@@ -100,35 +95,42 @@ class PointCache:
         WHERE tag = {{tag:UInt64}} AND part = {{part:UInt64}} AND shift = {SHIFTS[0]} AND block < {{end:UInt64}}
         ORDER BY block"""
         sql = f"SELECT at.1, at.2, at.3 FROM ({sql})"
-        found = _points(self._connection.array(sql, _POINT, tag=tag, part=part, end=end // BLOCK))
+        found = Points(*self._connection.columns(sql, *_POINT, tag=tag, part=part, end=end // BLOCK))
         self._require(len(found), end // BLOCK * 2)
         return found
 
     def fetch(self, wanted: Iterable[tuple[int, int, int]]) -> None:
         """Read many series at once, given as part, tag and count: a query for each would take longer."""
         with self._lock:
-            missing = [(part, tag, n) for part, tag, n in wanted if n and (part, tag) not in self._kept]
+            missing = {(part, tag): n for part, tag, n in wanted if n and (part, tag) not in self._kept}
+        by = 0 if len({part for part, _ in missing}) == 1 else 1  # a query for the part, or one for each tag
+        max_points = min(_MAX_FETCH, self._max_bytes // 48)
         while missing:
-            total, chunk = 0, list[tuple[int, int, int]]()
-            while missing and (not chunk or total + missing[-1][2] <= min(_MAX_FETCH, self._max_bytes // 48)):
-                chunk.append(missing.pop())
-                total += chunk[-1][2]
+            total, chunk = 0, dict[Key, int]()
+            for key, n in missing.items():
+                if not chunk or (key[by] == next(iter(chunk))[by] and total + n <= max_points):
+                    chunk[key] = n
+                    total += n
+            for key in chunk:
+                del missing[key]
             if len(chunk) > 1:
-                self._fetch({(part, tag): n for part, tag, n in chunk})
+                self._fetch(chunk)
 
     def _fetch(self, counts: dict[Key, int]) -> None:
-        sql = """SELECT tag, part, step, wall, value FROM {db}.points
+        """Read series of one tag, or of one part."""
+        # Their keys are not in the answer, which they would double: each series begins where `seq` is 0.
+        sql = """SELECT seq = 0, step, wall, value FROM {db}.points
         WHERE tag IN {tags:Array(UInt64)} AND part IN {parts:Array(UInt64)} ORDER BY tag, part, seq"""
         parts, tags = ([*dict.fromkeys(key[i] for key in counts)] for i in (0, 1))
-        rows = self._connection.array(sql, _OF_MANY, tags=tags, parts=parts)
-        if not len(rows):
-            return
-        changes = np.flatnonzero((np.diff(rows["tag"]) != 0) | (np.diff(rows["part"]) != 0)) + 1
-        for start, end in zip([0, *changes.tolist()], [*changes.tolist(), len(rows)], strict=True):
-            key = (int(rows["part"][start]), int(rows["tag"][start]))
+        begins, *columns = self._connection.columns(sql, "<u1", *_POINT, tags=tags, parts=parts)
+        starts = np.flatnonzero(begins).tolist()
+        if len(starts) != len(counts):
+            return  # one of them was removed a moment ago; the others are read one by one
+        ends = [*starts[1:], len(begins)]
+        for key, start, end in zip(sorted(counts, key=lambda key: key[::-1]), starts, ends, strict=True):
             # A batch that is being inserted may have brought more rows than its series counts so far.
-            if (n := counts.get(key)) is not None and end - start >= n:
-                self._keep(key, _points(rows[start : start + n]))
+            if end - start >= (n := counts[key]):
+                self._keep(key, Points(*(column[start : start + n].copy() for column in columns)))
 
     def _keep(self, key: Key, points: Points) -> None:
         with self._lock:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -76,7 +77,8 @@ class StoredRun(Run):
         self.last_active = info["last_active"]
         self.part = int(info["ranks"][str(rank)]["part"]) if str(rank) in info.get("ranks", {}) else None
         self._rows: Rows | None = None
-        self._series: dict[Tag, Series] = {}
+        # Kept while someone holds them: the points of all runs do not fit into memory.
+        self._series: WeakValueDictionary[Tag, Series] = WeakValueDictionary()
         self.ranks = {0: self}
         for number in (int(number) for number in info.get("ranks", {}) if int(number) != rank):
             of_rank = {**info["ranks"][str(number)], "ranks": {str(number): info["ranks"][str(number)]}}
@@ -132,6 +134,10 @@ class StoredRun(Run):
     def infos(self) -> dict[Tag, TagInfo]:
         """Every tag, in order of appearance."""
         return self._infos
+
+    def holds(self, tag: Tag) -> bool:
+        """Whether the points of a scalar tag are in memory."""
+        return tag in self._series
 
     def row(self, tag: Tag, *, scalar: bool = True) -> SeriesRow | None:
         """What is known of one series; None if the run does not have it."""
