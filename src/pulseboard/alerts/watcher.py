@@ -130,7 +130,7 @@ class Watcher:
             message = self._plain("stalled", f"stalled:{step}", report, "warning", headline, verdict(report))
             self._put(key, name, rule, message, {"event": "stalled", "id": f"stalled:{step}"})
         elif silent <= rule.stalled_secs and is_known and last is not None:
-            headline = f"It goes on, now at step {step:,}"
+            headline = f"It is logging again, now at step {step:,}"
             message = self._plain("resumed", last["id"], report, "ok", headline, "")
             self._put(key, name, rule, message, {"event": "resumed", "id": last["id"]})
 

@@ -18,7 +18,7 @@ class Cancelled(Exception):
 
 
 class Token:
-    """Whether a piece of work should go on. Any thread may cancel it."""
+    """Whether a piece of work should continue. Any thread may cancel it."""
 
     __slots__ = ("cancelled",)
 

@@ -51,7 +51,7 @@ class Training:
 
     @property
     def trouble(self) -> str | None:
-        """The last line of output, if the training failed by itself; None otherwise."""
+        """The last line of output, if the training failed on its own; None otherwise."""
         if not self._process.poll() or self._process.returncode < 0:
             return None
         self._output.seek(0)

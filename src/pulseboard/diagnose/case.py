@@ -19,7 +19,7 @@ from pulseboard.diagnose.stats.band import Departure
 from pulseboard.diagnose.track import Points, Track
 from pulseboard.read.axis.info import AxisInfo
 
-# A run that goes on is not said to learn nothing before it has this many points.
+# A run that is still going is not said to learn nothing before it has this many points.
 _PATIENCE_POINTS = 64
 # A log that begins after this many times the steps that it covers is a part of a longer training.
 _LATE = 2.0

@@ -59,7 +59,7 @@ class ManagedRun:
     def start_over(self) -> None:
         """Another training follows: an own run ends here, and the next `open` starts a new one."""
         if self.is_own:
-            self.close(status="failed")  # it did not end by itself
+            self.close(status="failed")  # it did not end on its own
             self._run = None
 
     def _reopen(self, run: ActiveRun) -> ActiveRun:

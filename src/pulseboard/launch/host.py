@@ -15,7 +15,7 @@ _GB = 1 << 30
 
 
 def sampling(run: ActiveRun, directory: Path, *, every_secs: float, stop: threading.Event) -> None:
-    """Sample until `stop` is set, or until the training does it by itself. The last sample is taken at the end."""
+    """Sample until `stop` is set, or until the training samples itself. The last sample is taken at the end."""
     claim = directory / environment.CLAIM_FILE
 
     def log(values: dict[str, float]) -> None:

@@ -12,7 +12,7 @@ Hook = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
 class KerasOptimizer:
-    """Stands for one Keras optimizer after its first step."""
+    """Represents one Keras optimizer after its first step."""
 
     def __init__(self, optimizer: Any) -> None:
         self._optimizer = weakref.ref(optimizer)

@@ -125,7 +125,7 @@ def _supervise(
 
 @contextlib.contextmanager
 def _sampled(run: ActiveRun, telemetry_secs: float) -> Iterator[None]:
-    """Telemetry of a training that does not sample by itself, because it is not watched from inside."""
+    """Telemetry of a training that does not sample itself, because it is not watched from inside."""
     if not telemetry_secs:
         yield
         return
@@ -142,7 +142,7 @@ def _sampled(run: ActiveRun, telemetry_secs: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _signals_passed_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Ctrl-C reaches the training by itself; SIGTERM is passed on. Either way the run is recorded to its end."""
+    """Ctrl-C reaches the training directly; SIGTERM is passed on. Either way the run is recorded to its end."""
 
     def forward(number: int, frame: Any) -> None:
         with contextlib.suppress(OSError):

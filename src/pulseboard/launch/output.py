@@ -67,7 +67,7 @@ def _show(stream: IO[bytes], data: bytes) -> None:
     try:
         stream.write(data)
         stream.flush()
-    except (OSError, ValueError):  # the terminal or the pipe is gone: the training goes on
+    except (OSError, ValueError):  # the terminal or the pipe is gone: the training continues
         pass
 
 

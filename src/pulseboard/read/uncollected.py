@@ -12,7 +12,7 @@ _MANY = 10_000
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Collect no garbage in this block, and take what it created for lasting if that is much.
+    """Turn off garbage collection in this block, and treat what it created as permanent if that is a lot.
 
     For a thousand runs of event files that saves a tenth of the time.
     """

@@ -64,7 +64,7 @@ class ActiveRun(MediaCalls, RunMetadata, LiveDiagnosis):
         """Start a run, or continue one.
 
         `labels` are further fields of run.json: project, name, group and job_type. `reopen` is the directory of a run
-        that was finished and goes on; unlike a run that is resumed, it has lost nothing.
+        that was finished and is continued; unlike a run that is resumed, it has lost nothing.
         """
         MediaCalls.__init__(self)
         RunMetadata.__init__(self)
@@ -112,7 +112,7 @@ class ActiveRun(MediaCalls, RunMetadata, LiveDiagnosis):
         return self._step - 1
 
     def continue_from(self, run_id: str, step: int) -> None:
-        """Record that this run continues another one after a step. Steps that `log` counts itself go on from there."""
+        """This run continues another one after a step. Steps that `log` counts itself continue from there."""
         self._step = step + 1
         self._update_run_file(fork={"run": run_id, "step": step})
 

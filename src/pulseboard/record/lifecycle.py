@@ -63,7 +63,7 @@ def _finish_all(status: str) -> None:
 
 def _at_exit() -> None:
     for run in list(_active_runs):
-        # A run that went on logging after sys.exit: the program caught the SystemExit.
+        # A run that kept logging after sys.exit: the program caught the SystemExit.
         exited = _exit_steps.get(id(run)) == run.last_step
         run.finish(status="failed" if _exception_ended_process or exited else "finished")
 

@@ -35,7 +35,7 @@ class Sink:
     A sink that is as fast as a local file sets `in_call`: it is then called by the training loop itself, one call at a
     time, and a killed process loses none of its records.
 
-    An exception stops this sink, with one message; the other sinks go on.
+    An exception stops this sink, with one message; the other sinks continue.
     """
 
     id = ""

@@ -70,7 +70,7 @@ export interface NewFinding {
   summary: string;
 }
 
-/** How many log files have been read, and whether the first read goes on. */
+/** How many log files have been read, and whether the first read is still running. */
 export interface ReadingProgress {
   done: number;
   total: number;

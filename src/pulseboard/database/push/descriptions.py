@@ -17,7 +17,7 @@ StateOf = Callable[[int, int], PartState | None]
 
 
 class Descriptions:
-    """What is stored of runs apart from what they logged."""
+    """What is stored about runs other than what they logged."""
 
     def __init__(self, connection: Connection, *, host: str) -> None:
         self._connection, self._host = connection, host

@@ -1,4 +1,4 @@
-"""What is stored of a run apart from what it logged: a description, and its small files."""
+"""What is stored about a run other than what it logged: a description, and its small files."""
 
 from __future__ import annotations
 

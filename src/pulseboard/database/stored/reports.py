@@ -79,14 +79,14 @@ class StoredReports:
     # ---- workers
 
     def beat(self, worker: str) -> None:
-        """Say that a worker is there; called as often as one likes."""
+        """Register a worker as active; may be called as often as needed."""
         if time.monotonic() - self._beat_at >= _BEAT_SECS:
             self._connection.insert("workers", {"name": ("String", [worker])}, token="")
             self._beat_at = time.monotonic()
             self._workers_at = -ALIVE_SECS
 
     def leave(self, worker: str) -> None:
-        """Say that a worker is gone, so that others take over at once."""
+        """Deregister a worker, so that others take over immediately."""
         self._connection.insert("workers", {"name": ("String", [worker]), "here": ("Bool", [False])}, token="")
         self._beat_at = -ALIVE_SECS
 

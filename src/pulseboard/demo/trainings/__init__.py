@@ -1,4 +1,4 @@
-"""The trainings of the demo, one per file. The docstring, shown to users, tells what to expect and why."""
+"""The trainings of the demo, one per file. The docstring, shown to users, says what to expect and why."""
 
 from __future__ import annotations
 

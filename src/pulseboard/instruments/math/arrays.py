@@ -149,7 +149,7 @@ def gram_of_pieces(pieces: Iterable[Any]) -> Any:
     product: Any = None
     for piece in pieces:
         if not _in_blocks(piece):
-            part = piece.T @ piece  # NumPy detects the symmetry by itself
+            part = piece.T @ piece  # NumPy detects the symmetry itself
             product = part if product is None else product.__iadd__(part)
         elif sys.modules["torch"].get_num_threads() == 1:
             # BLAS has a routine for symmetric products, half the work, but torch does not call it.

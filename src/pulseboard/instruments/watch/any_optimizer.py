@@ -7,7 +7,7 @@ from typing import Any
 
 
 class AnyOptimizer:
-    """Stands for every torch optimizer of the process that trains parameters of `model`."""
+    """Represents every torch optimizer of the process that trains parameters of `model`."""
 
     def __init__(self, model: Any) -> None:
         self._parameters = {id(p) for p in model.parameters()}

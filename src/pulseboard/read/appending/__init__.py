@@ -1,1 +1,1 @@
-"""appending: what a log got since it was last read is added to its series, at a cost that depends on nothing else."""
+"""appending: adds what a log has gained since it was last read to its series, at a cost that depends only on that."""

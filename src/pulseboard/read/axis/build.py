@@ -132,7 +132,7 @@ def _episodes(names: list[str], columns: Mapping[str, Column], row_count: int) -
 
 
 def _falls_often(column: Column) -> bool:
-    """Whether a count goes up and down: how long an episode took, say, and not how far the training is."""
+    """Whether a count goes up and down, such as the length of an episode: then it does not count the training."""
     return bool((np.diff(column.values) < 0).mean() > _MOST_FALLS_FRAC) if len(column.values) > _FEW_ROWS else False
 
 

@@ -133,7 +133,7 @@ def _begins_again(step: int, reached: Ints) -> bool:
 
 
 def _are_laps(laps: list[Ints], falls: Ints, columns: Mapping[str, Column]) -> bool:
-    """Whether the counter restarts every epoch: all laps but the last run equally far, and the loss goes on."""
+    """Whether the counter restarts every epoch: all laps but the last are equally long, and the loss continues."""
     whole = laps[:-1]
     if len(whole) < _MIN_EQUAL_LAPS - 1:
         return False

@@ -56,7 +56,7 @@ def header_of(lines: list[str], path: str = "") -> list[str]:
 def names_in_frame(names: list[str], path: str) -> list[str]:
     """A frame that pandas wrote to `loss.csv`: `,train,val` becomes `loss/train` and `loss/val`, `,0` becomes `loss`.
 
-    Names that say something by themselves are left as they are.
+    Names that are clear on their own are left as they are.
     """
     metric = os.path.basename(path).split(".")[0]
     if len(names) < 2 or names[0] or not METRIC_NAME.search(metric):

@@ -66,7 +66,7 @@ class Agreement:
 
 
 class Comparable:
-    """A log as it is compared with many others: what that takes of its tags and values is worked out once."""
+    """A log prepared for comparison with many others: what that needs of its tags and values is computed once."""
 
     def __init__(self, run: Run) -> None:
         self.run = run

@@ -104,7 +104,7 @@ def _is_drawn_again(columns: Mapping[str, Column]) -> NDArray[np.bool_]:
 
 
 def _is_replaced(columns: Mapping[str, Column], row_count: int) -> NDArray[np.bool_]:
-    """Whether a bar, except the last, was printed again before its count went on.
+    """Whether a bar, except the last, was printed again before its count continued.
 
     A bar is printed when its numbers are set, and again when it is moved: 1/20 loss=2.0, 1/20 loss=1.9, 2/20 loss=1.9.
     """

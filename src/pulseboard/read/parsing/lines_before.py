@@ -1,4 +1,4 @@
-"""Lines whose names or split are said in the lines before them.
+"""Lines whose names or split are in the lines before them.
 
 Detectron2 prints the names of values on a line of their own:
 

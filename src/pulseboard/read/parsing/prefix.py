@@ -30,7 +30,7 @@ class Prefix:
         self._turn = 0
 
     def remember(self, stream: BinaryIO) -> None:
-        """Take note of what was read: everything up to the position of the stream."""
+        """Remember what was read: everything up to the position of the stream."""
         self._size = stream.tell()
         state = os.fstat(stream.fileno())
         self._identity, self._mtime_ns = (state.st_dev, state.st_ino), state.st_mtime_ns

@@ -1,4 +1,4 @@
-"""SQLite files of other programs: read without changing them, waiting for their locks, or going on forever."""
+"""SQLite files of other programs, read without changing them, waiting for their locks or running forever."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def encoding_of(head: bytes) -> str | None:
         for encoding, zeros in (("utf-16-le", sample[1::2]), ("utf-16-be", sample[::2])):
             if nulls == zeros.count(0) and nulls > 0.4 * len(sample):
                 return encoding
-        # A crash, or a program that goes on writing into a file that was emptied, leaves holes in a text.
+        # A crash, or a program that keeps writing into a file that was emptied, leaves holes in a text.
         if len(re.findall(rb"\0+", sample)) > _MAX_HOLES or nulls == len(sample):
             return None
         sample = sample.replace(b"\0", b"")

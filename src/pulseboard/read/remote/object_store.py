@@ -140,7 +140,7 @@ class ObjectStore:
             raise self._explained(error) from error
 
     def close(self) -> None:
-        """obstore has no connection to end: it drops idle ones by itself."""
+        """obstore has no connection to close: it drops idle ones itself."""
 
     def _opened(self) -> Any:
         if self._store is None:

@@ -26,7 +26,7 @@ class Unavailable(PulseboardError):
 class Source:
     """Something that can be sampled. All calls come from one thread.
 
-    An exception drops this source, with one message; the others go on.
+    An exception drops this source, with one message; the others continue.
     """
 
     id = ""

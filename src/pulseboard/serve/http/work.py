@@ -156,7 +156,7 @@ class Workers:
             self._next(lane)
 
     def _abandon(self, lane: _Lane, job: _Job) -> None:
-        """Stop counting a job that goes on although nobody waits for it."""
+        """Stop counting a job that is still running although nobody waits for it."""
         if job.result.done() or job.abandoned or lane.abandoned >= _MAX_ABANDONED:
             return
         job.abandoned = True

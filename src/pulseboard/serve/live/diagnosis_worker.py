@@ -212,7 +212,7 @@ class DiagnosisWorker:
                     return name
 
     def _take_shared(self) -> None:
-        """Show the reports that others have made, and diagnose what they were to do if they are gone."""
+        """Show the reports of other workers, and diagnose their share if they are gone."""
         if self._shared is None or self._listeners:
             return
         for training, report in self._shared.take(self._trainings_by_run()):

@@ -1,4 +1,4 @@
-"""Reports that workers make of the runs in a database, so that this server need not."""
+"""Reports that workers make of the runs in a database, so this server does not have to."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _IN_PERCENT, _ALL_WRONG = 5.0, 0.98
 @detector(id=SLUG, reads="val.accuracy|train.accuracy|val.error")
 def eval_at_chance(case: Case) -> Iterator[Finding]:
     """At one over the number of choices, if that is known; otherwise low and never improved."""
-    # While the run goes on, the accuracy may still rise.
+    # While the run is still going, the accuracy may still rise.
     least = int(case.limit(SLUG, "evaluations")) * (1 if case.finished else 2)
     areas = [track for track in case.every("val.accuracy") if words_of(track.tag).rest & AREAS and track.high <= 1]
     long = [track for track in (*accuracies(case), *areas) if track.finite_count >= least]

@@ -78,7 +78,7 @@ static size_t escape(const char *p, const char *end) {
 
 static int is_bar(char c) { return c != '\0' && strchr("#=.-_>*~+", c) != NULL; }
 
-// Whether a name goes on after the slash at `p` with digits that begin a word, as in acc/30_degree.
+// Whether a name continues after the slash at `p` with digits that begin a word, as in acc/30_degree.
 static int continues_name(const char *p, const char *end) {
     if (*p++ != '/') return 0;
     const char *digits = p;
