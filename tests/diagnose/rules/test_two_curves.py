@@ -179,3 +179,35 @@ def test_a_restart_of_the_learning_rate_is_not_a_change_of_the_data(case):
     assert "data-shift" in alarms(case, jumps)
     restarted = 1e-3 * np.where(X < 0.49, 1 - X / 0.5, 1 - (X - 0.49) / 0.51)
     assert "data-shift" not in alarms(case, {**jumps, "lr": restarted})
+
+
+def test_an_accuracy_of_one_contradicts_an_f1_of_zero(case):
+    perfect = {"train_loss": np.full(10, 0.69), "val_accuracy": np.ones(10)}
+    finding = {f.slug: f for f in run_detectors(case(perfect | {"val_f1": np.zeros(10)})).findings}[
+        "metric-disagreement"
+    ]
+    assert finding.severity == "warning"
+    assert "no positive examples" in finding.summary
+    rising = {"val_accuracy": np.linspace(0.9, 1, 10), "val_f1": np.zeros(10)}
+    assert "metric-disagreement" not in alarms(case, rising)
+    assert "metric-disagreement" not in alarms(case, perfect | {"val_f1": np.linspace(0, 1, 10)})
+
+
+@pytest.mark.parametrize(("training", "is_memorized"), [(0.87, True), (0.75, False)])
+def test_a_very_wide_gap_needs_no_perfect_training_accuracy(case, training, is_memorized):
+    rng = np.random.default_rng(2)
+    curves = {
+        "train_acc": training - 0.6 * np.exp(-np.arange(24) / 3),
+        "val_acc": 0.32 + 0.03 * rng.normal(size=24),
+        "train_loss": 1.6 * np.exp(-np.arange(24) / 6),
+    }
+    assert ("overfitting" in alarms(case, curves)) is is_memorized
+
+
+def test_a_gan_whose_cycle_loss_stands_still_too_has_learned_nothing(case):
+    rng = np.random.default_rng(4)
+    balanced = {"D_loss": 0.51 + 0.004 * rng.normal(size=24), "G_loss": 5.8 + 0.04 * rng.normal(size=24)}
+    cycle = 5.3 + 0.04 * rng.normal(size=24)
+    assert "loss-flat" in alarms(case, balanced | {"cycle_loss": cycle})
+    assert "loss-flat" not in alarms(case, balanced | {"cycle_loss": cycle + 2 * np.exp(-np.arange(24) / 5)})
+    assert "loss-flat" not in alarms(case, balanced)

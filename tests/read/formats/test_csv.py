@@ -313,3 +313,10 @@ def test_a_frame_of_one_metric_gets_its_name_from_the_file(tmp_path, name, heade
 def test_a_frame_of_something_else_is_not_a_run(tmp_path):
     written(tmp_path / "pixels.csv", ",0\n0,0.5\n1,0.5\n")
     assert not runs_of_other_formats(tmp_path)
+
+
+def test_numbered_rows_of_metrics_are_a_run_and_others_are_not(tmp_path):
+    rows = "".join(f"{i},{i / 4}\n" for i in range(4))
+    assert points(only_run(written(tmp_path / "a" / "rewards.csv", ",reward\n" + rows)), "reward")[2] == (2, 0.5)
+    written(tmp_path / "b" / "sizes.csv", ",width\n" + rows)
+    assert not runs_of_other_formats(tmp_path / "b")

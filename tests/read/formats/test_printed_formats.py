@@ -247,3 +247,15 @@ def test_bars_of_finished_epochs_each_count(tmp_path):
     bars = "".join(f"Epoch {e}/3: 100%|█| 235/235 [00:09<00:00, 25it/s, loss={3 - e}.5]\n" for e in (1, 2, 3))
     run = only_run(written(tmp_path / "train.log", bars))
     assert [value for _, value in points(run, "loss")] == [2.5, 1.5, 0.5]
+
+
+def test_a_table_that_was_copied_from_a_notebook_has_tabs_and_text_before_it(tmp_path):
+    text = (
+        " [466/500 1:31:55 < 06:44, 0.08 it/s, Epoch 4.12/5]\nStep\tTraining Loss\tValidation Loss\n"
+        "10\tNo log\t2.500000\n20\t2.250000\t2.000000\n30\t1.500000\t1.750000\n"
+    )
+    run = only_run(written(tmp_path / "train_loss.txt", text))
+    assert found(run, "Training Loss", "Validation Loss") == {
+        "Training Loss": [(20, 2.25), (30, 1.5)],
+        "Validation Loss": [(10, 2.5), (20, 2.0), (30, 1.75)],
+    }

@@ -32,6 +32,9 @@ RECOGNITION = frozenset({"cer", "wer"})
 _LOW, _LOW_AND_CONSTANT = 0.65, 0.75
 _RISE = 0.03
 _FEW_EVALUATIONS, _PERFECT = 5, 0.95
+# Scores of the positive class. With an accuracy of 1 they are 0 only if there is none.
+_OF_POSITIVES = frozenset({"f1", "precision", "recall"})
+_ALL_RIGHT = 0.999
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +186,14 @@ def at_chance(case: Case, track: Track) -> tuple[float, float] | None:
     level, chance = float(np.median(values[len(values) // 2 :])), 1.0 / among
     slack = max(0.15 * chance, 2.5 * math.sqrt(chance * (1 - chance) / 2000))
     return (level, chance) if level <= chance + slack else None
+
+
+def contradiction(case: Case) -> tuple[Track, Track] | None:
+    """An accuracy of 1 and a score of the positive class of 0, at every evaluation of the same split."""
+    for role in ("val.accuracy", "train.accuracy"):
+        tracks = [track for track in case.every(role) if track.finite_count >= 3]
+        perfect = [one for one in tracks if is_plain_accuracy(one.tag) and one.low * scale_of(one) > _ALL_RIGHT]
+        zero = [one for one in tracks if words_of(one.tag).rest & _OF_POSITIVES and one.low == one.high == 0]
+        if perfect and zero:
+            return perfect[0], zero[0]
+    return None

@@ -79,7 +79,9 @@ def _is_training_csv(candidate: Candidate) -> bool:
     if candidate.given:
         # A file with only a header is one that was just started.
         return bool(names) and (2 * sum(map(_has_numbers, rows)) > len(rows) if rows else len(names) > 1)
-    return (len(names) > 1 and any(map(is_counter, names))) or any(map(_TRAINING_NAME.search, names))
+    # Row numbers that pandas wrote count, if all that they number are metrics.
+    numbered = len(names) > 1 and not names[0] and all(map(METRIC_NAME.search, names[1:]))
+    return numbered or (len(names) > 1 and any(map(is_counter, names))) or any(map(_TRAINING_NAME.search, names))
 
 
 def _is_regular(names: list[str], lines: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Metric disagreement: the validation loss improves and the score does not, or vice versa."""
+"""Metric disagreement: the validation loss improves and the score does not, or two scores exclude each other."""
 
 from __future__ import annotations
 
@@ -7,24 +7,42 @@ from collections.abc import Iterator
 import numpy as np
 
 from pulseboard.core.finding import Evidence, Finding
-from pulseboard.diagnose.case import Case
+from pulseboard.diagnose.case import Case, TooShort
 from pulseboard.diagnose.detector import detector
+from pulseboard.diagnose.facts.scores import contradiction, scale_of
+from pulseboard.diagnose.phrases import percent
 from pulseboard.diagnose.track import Floats
 
+SLUG = "metric-disagreement"
+_EVALUATIONS = 20
 
-@detector(id="metric-disagreement", reads=("val.loss", "val.accuracy"))
+
+@detector(id=SLUG, reads="val.accuracy|train.accuracy")
 def metric_disagreement(case: Case) -> Iterator[Finding]:
     """The rank correlation of the falling loss and the rising score, over evaluations that have both."""
-    loss, score = case.need("val.loss", points=20), case.need("val.accuracy", points=20)
+    if (pair := contradiction(case)) is not None:
+        perfect, zero = pair
+        yield case.finding(
+            SLUG,
+            "warning",
+            zero,
+            f"{zero.tag} is 0 and {perfect.tag} is {percent(perfect.low * scale_of(perfect))} at every evaluation: "
+            "there are no positive examples, or one of the two is computed wrongly.",
+            evidence=[Evidence(zero.tag, "where every answer is right", 0.0, None, on_curve=True)],
+        )
+        return
+    loss, score = case.one("val.loss"), case.one("val.accuracy")
+    if loss is None or score is None or min(loss.finite_count, score.finite_count) < _EVALUATIONS:
+        raise TooShort(f"needs {_EVALUATIONS} evaluations of a validation loss and a score")
     common, at_loss, at_score = np.intersect1d(loss.points().steps, score.points().steps, return_indices=True)
-    if len(common) < 20:
+    if len(common) < _EVALUATIONS:
         return
     correlation = _rank_correlation(-loss.points().values[at_loss], score.points().values[at_score])
-    limit = case.limit("metric-disagreement", "correlation")
+    limit = case.limit(SLUG, "correlation")
     if correlation >= limit:
         return
     yield case.finding(
-        "metric-disagreement",
+        SLUG,
         "info",
         score,
         f"{score.tag} does not follow {loss.tag}: their rank correlation is {correlation:.2f}.",

@@ -22,7 +22,7 @@ from pulseboard.diagnose.stats.course import Course, course
 
 SLUG = "overfitting"
 # Memorized training data, and validation that still gains.
-_PERFECT, _STILL_IMPROVES, _OF_GAP, _OF_VERY_WIDE_GAP = 0.9, 0.01, 0.1, 0.25
+_PERFECT, _GOOD, _STILL_IMPROVES, _OF_GAP, _OF_VERY_WIDE_GAP = 0.9, 0.8, 0.01, 0.1, 0.25
 _LEAST_ABOVE, _ALMOST_ALL = 10, 0.95
 _STILL_GAINED = 0.1  # of the whole gain of validation, after it is said to have stopped
 _JUMPED = 3
@@ -170,7 +170,8 @@ def _memorized(case: Case) -> Finding | None:
         track, other = case.tracks[tag], case.tracks[twin]
         very_wide = gap >= case.limit(SLUG, "very_wide_gap")
         score = score_of(track) if is_accuracy(tag) and track.finite_count >= 8 else None
-        if score is None or float(np.median(other.tail.values[-3:])) * scale_of(other) < _PERFECT:
+        known = float(np.median(other.tail.values[-3:])) * scale_of(other)
+        if score is None or known < (_GOOD if very_wide else _PERFECT):
             continue
         steps, values = track.points(most=256)
         half = len(values) // 2
@@ -181,7 +182,7 @@ def _memorized(case: Case) -> Finding | None:
             SLUG,
             "warning",
             track,
-            f"{other.tag} is {percent(float(np.median(other.tail.values[-3:])) * scale_of(other))}, but {track.tag} is "
+            f"{other.tag} is {percent(known)}, but {track.tag} is "
             f"{percent(float(np.median(values[-3:])) * scale_of(track))} and has hardly improved since step "
             f"{int(steps[half])} ({percent(float(values[half]) * scale_of(track))}).",
             first_step=int(steps[half]),
@@ -220,7 +221,7 @@ def _stopped(case: Case, validation: Objective, training: Objective | None) -> I
             Evidence(
                 validation.tag,
                 "share of the evaluations before it stopped",
-                near[0] / found.points,
+                float(near[0]) / found.points,
                 case.limit(SLUG, "stopped"),
             )
         ],

@@ -17,6 +17,7 @@ from pulseboard.diagnose.facts.scores import is_plain_accuracy, scale_of
 from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.phrases import count, number, percent
 from pulseboard.diagnose.quote import quote
+from pulseboard.diagnose.roles.words import words_of
 from pulseboard.diagnose.stats.course import Course
 from pulseboard.diagnose.stats.trend import trend
 from pulseboard.diagnose.track import Floats, Ints, Points
@@ -27,15 +28,21 @@ _GOOD = 0.5  # of all answers, at the first evaluation
 _MUCH = 0.3  # of the first loss
 _POOR = 0.2  # of all answers, at the last evaluations
 _STRAIGHT, _FEWEST_RATES = 0.5, 4  # the slowest part of a line relative to the fastest
+# Losses of a GAN's generator that no discriminator holds up, and how little they may change in balance.
+_NOT_COMPETING = frozenset({"cycle", "cyc", "rec", "recon", "reconstruction", "identity", "idt", "l1", "l2", "pixel"})
+_BALANCE = 0.04
 _AS_FAST = 0.6  # of the fastest part of a fall, where a loss goes down a straight line
 
 
-@detector(id=SLUG, reads="train.loss|loss.components|val.loss")
+@detector(id=SLUG, reads="train.loss|loss.components|val.loss|gan.loss")
 def loss_flat(case: Case) -> Iterator[Finding]:
     """No fall beyond the noise, and no other curve improved. Critical if the weights do not change."""
     if case.starts_late:
         raise TooShort("the log begins long after the training did")
     curve, found = objective(case).value, loss_course(case).value
+    if "adversarial" in (regime(case).value or frozenset()) and (balanced := _nothing_moves(case)) is not None:
+        yield balanced
+        return
     if curve is None or found is None:
         yield from _held_out(
             case, evaluations=int(case.limit(SLUG, "alone_still" if _stands_still(case) else "evaluations_alone"))
@@ -87,12 +94,45 @@ def loss_flat(case: Case) -> Iterator[Finding]:
     )
 
 
+def _nothing_moves(case: Case) -> Finding | None:
+    """Two networks in balance may stand still, but not with what the generator should bring down by itself."""
+    tracks = case.every("gan.loss")
+    least = case.patient(case.limit(SLUG, "gan_points"))
+    own = [track for track in tracks if words_of(track.tag).rest & _NOT_COMPETING]
+    if not own or not case.finished or any(track.finite_count < least for track in tracks):
+        return None
+    if any(_moved(track.points(most=512).values) for track in tracks):
+        return None
+    values = own[0].points(most=512).values
+    share = float(np.median(values[: len(values) // 4]) / np.median(values[-(len(values) // 4) :])) - 1
+    return case.finding(
+        SLUG,
+        "warning",
+        own[0],
+        f"{own[0].tag} started at {number(float(values[0]))} and is {number(float(values[-1]))} after "
+        f"{count(own[0].finite_count, 'point')}, and no loss of either network has moved.",
+        evidence=[Evidence(own[0].tag, "fall as a share of the end", share, case.limit(SLUG, "share"))],
+    )
+
+
+def _moved(values: Floats) -> bool:
+    """Whether a loss was ever elsewhere: by quarters, and at its first point."""
+    quarters = [float(np.median(part)) for part in np.array_split(values, 4)]
+    size = abs(quarters[-1])
+    spread = max(quarters) - min(quarters)
+    return spread > _BALANCE * size or abs(float(values[0]) - quarters[-1]) > 2 * _BALANCE * size
+
+
 def _stands_still(case: Case) -> bool:
     """Whether all evaluations of every validation loss are almost equal.
 
     A model that was good when the log began may stay as it is.
     """
-    if any(float(track.points(most=8).values[0]) * scale_of(track) > _GOOD for track in case.every("val.accuracy")):
+    if any(
+        float(track.points(most=8).values[0]) * scale_of(track) > _GOOD
+        for track in case.every("val.accuracy")
+        if track.finite_count
+    ):
         return False
     evaluations = int(case.limit(SLUG, "evaluations"))
     curves = [curve.points.values for curve in validation_curves(case, points=evaluations)]

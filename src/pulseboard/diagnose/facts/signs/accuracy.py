@@ -8,7 +8,7 @@ import numpy as np
 
 from pulseboard.diagnose.case import Case
 from pulseboard.diagnose.facts.objective import objective
-from pulseboard.diagnose.facts.scores import accuracies, scale_of
+from pulseboard.diagnose.facts.scores import accuracies, contradiction, scale_of
 from pulseboard.diagnose.facts.signs.sign import sign
 from pulseboard.diagnose.facts.validation import validation_curves
 from pulseboard.diagnose.stats.noise import noise_scale
@@ -81,3 +81,8 @@ def training_scores_rose(case: Case) -> bool:
 def val_scores_higher(case: Case) -> bool | None:
     train, val = _accuracy(case, "train.accuracy"), _accuracy(case, "val.accuracy")
     return None if train is None or val is None else _end(val) > _end(train) + 0.05
+
+
+@sign("scores-contradict", "the accuracy is 1 while another score is 0", apart=True)
+def scores_contradict(case: Case) -> bool | None:
+    return True if contradiction(case) else None

@@ -1,4 +1,4 @@
-"""Tables aligned with spaces: spaCy's training log, with a rule of dashes below its header, and fastai's, without one.
+"""Tables in text: spaCy's training log, with a rule of dashes below its header, fastai's, without one, and copied ones.
 
 E    #       LOSS TOK2VEC  LOSS NER  ENTS_F  SCORE
 ---  ------  ------------  --------  ------  ------
@@ -6,6 +6,8 @@ E    #       LOSS TOK2VEC  LOSS NER  ENTS_F  SCORE
 
 epoch     train_loss  valid_loss  accuracy  time
 0         0.643280    0.558812    0.712000  00:04
+
+A table that somebody copied from a notebook has tabs, and text before it. A file that begins with one is a CSV table.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from pulseboard.read.formats.json_records import RecordTable
 from pulseboard.read.parsing.numbers import number
 from pulseboard.read.parsing.table_runs import runs_of_table
 from pulseboard.read.parsing.text import lines_of
+from pulseboard.read.parsing.text_table import METRIC_NAME
 
 _RULE = re.compile(r"\s*-{2,}(?:\s+-{2,})+\s*")
 _CELL = re.compile(r"-{2,}")
@@ -27,6 +30,7 @@ _NAMES = {"E": "epoch", "#": "step"}
 # Without a rule, a header begins with what the rows count, and each name is one word.
 _WORD = re.compile(r"[A-Za-z_][\w/.@%\-]*")
 _COUNTS = frozenset({"epoch", "step", "iter", "iteration"})
+_NO_VALUE = "No log"
 _DURATION = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{2})")
 
 
@@ -41,7 +45,12 @@ def _header(header: str, rule: str) -> list[str]:
 
 def _names_in(header: str) -> list[str]:
     """The names of a header without a rule below it; empty if the line is not one."""
-    words = header.split() if len(header) < _MAX_CHARS and "\t" not in header else []  # tabs: a CSV table
+    if len(header) >= _MAX_CHARS:
+        return []
+    if "\t" in header:
+        names = [name.strip() for name in header.split("\t")]
+        return names if names[0].lower() in _COUNTS and all(names) and any(map(METRIC_NAME.search, names)) else []
+    words = header.split()
     is_header = len(words) >= 3 and words[0].lower() in _COUNTS and all(map(_WORD.fullmatch, words))
     return words if is_header else []
 
@@ -55,17 +64,19 @@ def _cell(text: str) -> float | None:
 
 
 def _values(line: str, names: list[str]) -> dict[str, float] | None:
-    cells = line.split() if len(line) < _MAX_CHARS else []
-    values = [_cell(cell) for cell in cells]
-    if len(values) != len(names) or None in values:
+    if len(line) >= _MAX_CHARS:
         return None
-    return {name: value for name, value in zip(names, values, strict=True) if value is not None}
+    cells = [cell.strip() for cell in line.split("\t" if "\t" in line else None)]
+    values = {name: _cell(cell) for name, cell in zip(names, cells, strict=False) if cell != _NO_VALUE}
+    if len(cells) != len(names) or None in values.values():
+        return None
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _is_aligned(candidate: Candidate) -> bool:
-    lines = candidate.lines
-    for header, row in itertools.pairwise(lines):
-        if (names := _names_in(header)) and _values(row, names) is not None:
+    lines = [line for line in candidate.lines if line.strip()]
+    for i, (header, row) in enumerate(itertools.pairwise(lines)):
+        if (i > 0 or "\t" not in header) and (names := _names_in(header)) and _values(row, names) is not None:
             return True
     for header, rule, row in zip(lines, lines[1:], lines[2:], strict=False):
         if len(rule) < _MAX_CHARS and _RULE.fullmatch(rule) and (names := _header(header, rule)):
