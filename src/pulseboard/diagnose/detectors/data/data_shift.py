@@ -46,7 +46,7 @@ def data_shift(case: Case) -> Iterator[Finding]:
             "data-shift",
             "warning",
             loss,
-            f"At step {alarm.first_step:,} {loss.tag} rises by {percent(share)} and {norm.tag} jumps to "
+            f"At step {alarm.first_step:,}, {loss.tag} rises by {percent(share)} and {norm.tag} jumps to "
             f"{multiple(times)} its earlier level, with no jump in the learning rate: the data probably changed.",
             first_step=alarm.first_step,
             evidence=[
