@@ -7,7 +7,7 @@ E    #       LOSS TOK2VEC  LOSS NER  ENTS_F  SCORE
 epoch     train_loss  valid_loss  accuracy  time
 0         0.643280    0.558812    0.712000  00:04
 
-A table that somebody copied from a notebook has tabs, and text before it. A file that begins with one is a CSV table.
+A table that someone copied from a notebook has tabs, and text before it. A file that begins with one is a CSV table.
 """
 
 from __future__ import annotations
