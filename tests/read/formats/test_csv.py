@@ -21,13 +21,35 @@ from pulseboard.read.parsing import line_file, line_table
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_table_is_read_in_chunks_as_in_one_piece(tmp_path, monkeypatch, threads, later):
     monkeypatch.setattr(line_file, "_CHUNK_BYTES", 9_000)
-    monkeypatch.setattr(line_table, "_MIN_SPLIT_BYTES", 5_000)
+    monkeypatch.setattr(line_table, "_MIN_THREADED_BYTES", 5_000)
     monkeypatch.setattr(csv_table, "threads_for", lambda path: threads)
     rows = [(i, f"{i}.2500000", "1.5") for i in range(700)]
     rows += [(i, f"{i}", later) for i in range(700, 4000)]
     run = only_run(written(tmp_path / "log.csv", "step,loss,norm\n" + "".join(f"{i},{x},{y}\n" for i, x, y in rows)))
     assert points(run, "loss") == [(i, float(x)) for i, x, _ in rows]
     assert points(run, "norm") == [(i, float(y)) for i, _, y in rows if y not in ("", "text")]
+
+
+def test_a_line_break_that_only_the_scanner_sees_does_not_split_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(line_file, "_CHUNK_BYTES", 1_000)
+    monkeypatch.setattr(line_table, "_MIN_THREADED_BYTES", 500)
+    monkeypatch.setattr(csv_table, "threads_for", lambda path: 2)
+    rows = [(i, i / 4) for i in range(600)]
+    breaks = ["\n", "\r", "\r\n"]
+    text = "step,loss\n" + "".join(f"{i},{x}{breaks[i // 200]}" for i, x in rows)
+    assert points(only_run(written(tmp_path / "log.csv", text)), "loss") == rows
+
+
+def test_what_goes_wrong_in_a_scanning_thread_is_raised_where_the_lines_are_used(monkeypatch):
+    monkeypatch.setattr(line_table, "_MIN_THREADED_BYTES", 1)
+
+    def fails(line, tokens):
+        raise MemoryError("no memory for a plan")
+
+    table = line_table.LineTable(fails, threads=2)
+    table.feed(b"step 1 loss 0.5\n")
+    with pytest.raises(MemoryError, match="no memory for a plan"):
+        table.columns()
 
 
 # ---- steps

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pulseboard.read.axis.build import Column, merged, step_candidates
+from pulseboard.read.axis.build import Column, merged, sound_numbers, step_candidates
 from pulseboard.read.axis.names import TOTAL, epoch_columns, is_counter, may_count, rising_step_columns
 from pulseboard.read.parsing.line_table import TIME, UTC
 
@@ -43,7 +43,7 @@ class AddedSteps(Protocol):
 def added_steps(table: Searched) -> AddedSteps | None:
     """How rows that are added to a table get their steps; None if all rows must be searched."""
     names = [name for name in table.columns if name not in (TIME, UTC)]
-    if (np.diff(table.axis.steps) < 0).any():
+    if (table.axis.steps[1:] < table.axis.steps[:-1]).any():
         return None
     if table.axis.kind == "row":
         plain = not table.axis.columns and not any(is_counter(name) or may_count(name) for name in names)
@@ -91,8 +91,10 @@ class _Counter:
         column = merged([table.columns[one] for one in counters])
         if axis.note or not _is_whole(column.values, _MAX_EPOCH if is_epoch else _MAX_STEP):
             return None
-        adjacent = int((np.diff(column.rows, prepend=-1) == 1).sum())
-        return cls(counters, is_epoch, int(axis.steps[-1]), int(column.rows[-1]), adjacent)
+        rows = column.rows
+        in_all_rows = len(rows) == rows[-1] + 1
+        adjacent = len(rows) if in_all_rows else int((np.diff(rows, prepend=-1) == 1).sum())
+        return cls(counters, is_epoch, int(axis.steps[-1]), int(rows[-1]), adjacent)
 
     def of(
         self, columns: Mapping[str, Cells], row_count: int, lengths: Mapping[str, int], rows_before: int
@@ -207,4 +209,4 @@ class _EpochsAndIterations:
 
 
 def _is_whole(values: NDArray[np.float64], limit: float) -> bool:
-    return bool((np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < limit)).all())
+    return bool(sound_numbers(values, whole=True, limit=limit).all())

@@ -10,7 +10,7 @@ from pulseboard.read.parsing import text
 from pulseboard.read.parsing.prefix import Prefix
 from pulseboard.rundir.regular_file import open_regular
 
-_CHUNK_BYTES = 8 << 20
+_CHUNK_BYTES = 4 << 20
 _BREAKS = (b"\n", b"\r")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -13,16 +14,16 @@ import numpy as np
 from pulseboard.kernel import lines as kernel
 from pulseboard.read.appending.growing_array import GrowingArray
 from pulseboard.read.axis.build import Column
-from pulseboard.read.parsing.block import Block
+from pulseboard.read.parsing.block import Block, joined, with_last
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Pieces = list[tuple[NDArray[np.int64], NDArray[np.float64]]]
+    from pulseboard.read.parsing.block import Pieces
 
 MAX_SHAPES = kernel.MAX_SHAPES
-# Chunks of at least this size are worth a second thread.
-_MIN_SPLIT_BYTES = 1 << 20
+# Chunks of at least this size are worth a thread.
+_MIN_THREADED_BYTES = 1 << 20
 _MAX_HEADING_BYTES = 80
 # Memory is reserved for somewhat more lines than a file seems to have, up to 128 MB per column.
 _SPARE_LINES, _MAX_ROOM = 1.05, 1 << 24
@@ -98,7 +99,7 @@ class Rows:
             return columns
         for name, column in self.last.items():
             before = columns.get(name)
-            columns[name] = column if before is None else _with_last(before, column)
+            columns[name] = column if before is None else with_last(before, column)
         return columns
 
     def new_columns(self) -> dict[str, Column]:
@@ -110,8 +111,33 @@ Classify = Callable[[str, list[Token]], LinePlan | None]
 """Names the numbers of a line, for it and all lines of its shape. None: lines of that shape are left out."""
 
 
+class _Scan:
+    """The work of one thread: so many bytes of complete lines, for one scanner."""
+
+    def __init__(self, scanner: kernel.LineScanner, size_bytes: int, scan: Callable[[], int]) -> None:
+        self.scanner = scanner
+        self.size_bytes = size_bytes
+        self._scan = scan
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="pulseboard-scan")
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._scan()
+        except BaseException as error:  # raised where the lines are waited for
+            self._error = error
+
+    def wait(self) -> None:
+        """Return when the lines are scanned, and raise what that raised."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+
 class LineTable:
-    """Columns that grow as lines are fed. A large chunk is split between two threads if `threads` is 2.
+    """Columns that grow as lines are fed. With `threads`, a large chunk is scanned by another thread: feed the next one
+    meanwhile.
 
     `size_bytes` is how much will be fed at first, as far as is known: memory for it is reserved once.
     With threads, classify must not depend on the order of the lines. With `headings`, it sees the line before the first
@@ -139,6 +165,7 @@ class LineTable:
             kernel.LineScanner, mode, delimiter=delimiter, decimal_comma=decimal_comma
         )
         self._scanners = [self._new_scanner() for _ in range(threads)]
+        self._scans: deque[_Scan] = deque()  # in the order of the lines
         self._lock = threading.Lock()
         self._ids: dict[int, int] = {}  # by the hash of a shape: the place of its plan in `uses`
         self._pieces: dict[str, Pieces] = {}  # of whole columns
@@ -149,34 +176,34 @@ class LineTable:
 
     def feed(self, data: bytes, *, last: bool = False) -> int:
         """Take complete lines; returns the bytes used. With `last`, an unfinished line counts."""
-        # A quoted cell may span lines.
-        is_splittable = self._mode != kernel.DELIMITED or b'"' not in data
-        if len(self._scanners) > 1 and len(data) >= _MIN_SPLIT_BYTES and is_splittable:
-            middle = data.rfind(b"\n", 0, len(data) // 2) + 1
-            if middle:
-                return self._feed_halves(data, middle, last=last)
-        used = self._scan(self._scanners[0], data, 0, last=last)
+        if end := self._end_for_thread(data, last=last):
+            self._collect_scans(left=len(self._scanners) - 1)
+            scanner = self._scanners.pop(0)  # the first to be free: they take turns
+            self._scanners.append(scanner)
+            self._scans.append(_Scan(scanner, end, functools.partial(self._scan, scanner, memoryview(data)[:end])))
+            return end
+        self._collect_scans()
+        used = self._scan(self._scanners[0], data, last=last)
         self._collect(self._scanners[0], used)
         return used
 
-    def _feed_halves(self, data: bytes, middle: int, *, last: bool) -> int:
-        first, second = self._scanners
-        used = [0]
+    def _end_for_thread(self, data: bytes, *, last: bool) -> int:
+        """Where the complete lines for another thread end; 0 if there are too few, or only the scanner can tell."""
+        if len(self._scanners) == 1 or len(data) < _MIN_THREADED_BYTES:
+            return 0
+        end = data.rfind(b"\n") + 1
+        is_quoted = self._mode == kernel.DELIMITED and b'"' in data  # a quoted cell may span lines
+        return 0 if is_quoted or data.find(b"\r", end) >= 0 or (last and end < len(data)) else end
 
-        def scan_second() -> None:
-            used[0] = self._scan(second, data, middle, last=last)
+    def _collect_scans(self, *, left: int = 0) -> None:
+        """Put what threads have scanned into the columns, until so many of them are left."""
+        while len(self._scans) > left:
+            scan = self._scans.popleft()
+            scan.wait()
+            self._collect(scan.scanner, scan.size_bytes)
 
-        thread = threading.Thread(target=scan_second)
-        thread.start()
-        try:
-            self._scan(first, memoryview(data)[:middle], 0, last=False)
-        finally:
-            thread.join()
-        self._collect(first, middle)
-        self._collect(second, used[0] - middle)
-        return used[0]
-
-    def _scan(self, scanner: kernel.LineScanner, data: bytes | memoryview, at: int, *, last: bool) -> int:
+    def _scan(self, scanner: kernel.LineScanner, data: bytes | memoryview, *, last: bool = False) -> int:
+        at = 0
         while True:
             at, shape = scanner.feed(data, at, last=last)
             if shape is None:
@@ -273,25 +300,28 @@ class LineTable:
     @property
     def names(self) -> set[str]:
         """The names of all columns."""
+        self._collect_scans()
         self._end_block()
         return self._pieces.keys() | self._tails.keys() | self._new.keys()
 
     def columns(self) -> dict[str, Column]:
         """Every column, its numbers in the order of the rows. Of several in one row the last counts."""
+        self._collect_scans()
         self._end_block()
         for name, (rows, values) in self._tails.items():
             self._pieces.setdefault(name, []).append((rows.taken(), values.taken()))
         for name, pieces in self._new.items():
             self._pieces.setdefault(name, []).extend(pieces)
-        out = _joined(self._pieces)
+        out = joined(self._pieces)
         self._pieces = {name: [(column.rows, column.values)] for name, column in out.items()}
         self._tails, self._new = {}, {}
         return out
 
     def new_columns(self) -> dict[str, Column]:
         """The same of the lines that were fed since one of these two methods was called."""
+        self._collect_scans()
         self._end_block()
-        out, self._new = _joined(self._new), {}
+        out, self._new = joined(self._new), {}
         for name, column in out.items():
             tail = self._tails.get(name)
             if tail is None:
@@ -303,6 +333,7 @@ class LineTable:
 
     def rows(self, unfinished: bytes = b"") -> Rows:
         """The table, as it would be if `unfinished` were fed as its last line. The table itself stays as it is."""
+        self._collect_scans()
         for i in range(len(self._scanners)):  # which keep their memory; the shapes are known
             self._scanners[i] = self._new_scanner()
         if not unfinished:
@@ -310,26 +341,6 @@ class LineTable:
         line = _LastLine(self)
         line.feed(unfinished, last=True)
         return Rows(self, line, line.all_uses())
-
-
-def _joined(pieces_by_name: dict[str, Pieces]) -> dict[str, Column]:
-    """The pieces of each column as one, in the order of the rows. Of several numbers in one row the last counts."""
-    out: dict[str, Column] = {}
-    joined: dict[tuple[int, ...], tuple[NDArray[np.int64], bool]] = {}  # columns of one shape share their rows
-    for name, pieces in pieces_by_name.items():
-        key = tuple(id(rows) for rows, _ in pieces)
-        if key not in joined:
-            rows = np.concatenate([rows for rows, _ in pieces]) if len(pieces) > 1 else pieces[0][0]
-            joined[key] = (rows, bool((rows[1:] > rows[:-1]).all()))
-        rows, is_sorted = joined[key]
-        values = np.concatenate([values for _, values in pieces]) if len(pieces) > 1 else pieces[0][1]
-        if not is_sorted:
-            order = np.argsort(rows, kind="stable")
-            rows, values = rows[order], values[order]
-            last = np.append(rows[1:] != rows[:-1], True)
-            rows, values = rows[last], values[last]
-        out[name] = Column(rows, values)
-    return out
 
 
 class _LastLine(LineTable):
@@ -365,12 +376,6 @@ class _LastLine(LineTable):
             else:
                 out[known] = replace(out[known], count=out[known].count + use.count)
         return out
-
-
-def _with_last(column: Column, last: Column) -> Column:
-    """A column and what a last line adds: new rows, or other values for the last row."""
-    kept = len(column.rows) - int(len(column.rows) > 0 and column.rows[-1] == last.rows[0])
-    return Column(np.concatenate([column.rows[:kept], last.rows]), np.concatenate([column.values[:kept], last.values]))
 
 
 def _heading_before(data: bytes | memoryview, at: int) -> bytes:
