@@ -11,7 +11,7 @@ C      := $(filter %.c %.h,$(KERNEL)) $(wildcard tests/kernel/*.[ch] tests/kerne
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test test-code test-page test-long check check-python check-prose check-c check-page golden format bench contract writer-suites fuzz soak sbom audit \
-        kills scale native page types browser clickhouse zoo screenshots clean wheels wheels-check docs release
+        kills scale native page types browser ssh-server clickhouse zoo screenshots clean wheels wheels-check docs release
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 20
@@ -55,24 +55,33 @@ browser:
 	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
 	  echo "Chromium is missing and cannot be installed: the page's tests will be skipped." >&2
 
+# Without a server the tests of ssh:// directories are skipped. It is installed where nothing would start it on port 22:
+# as root in a container. RUNLEVEL: the package's script does not start it either.
+ssh-server:
+	@[ -x /usr/sbin/sshd ] || command -v sshd >/dev/null || \
+	  { [ "$$(id -u)" = 0 ] && [ ! -d /run/systemd/system ] && command -v apt-get >/dev/null && \
+	    apt-get update -qq && \
+	    DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends openssh-server >/dev/null; } || \
+	  echo "There is no SSH server (Debian: openssh-server): the tests of ssh:// directories will be skipped." >&2
+
 # Without the server the database's tests are skipped. It is 178 MB, from the npm registry, kept in the user's cache.
 clickhouse: $(VENV)/.made
 	@$(BIN)/python tests/database/clickhouse_server.py install || \
 	  echo "The ClickHouse library cannot be fetched: the database's tests will be skipped." >&2
 
-test: browser page clickhouse $(VENV)/.dev  ## run all checks, then the tests; CI runs this and test-long
+test: browser ssh-server page clickhouse $(VENV)/.dev  ## run all checks, then the tests; CI runs this and test-long
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check
 	@# Side by side, in processes of their own: the page's tests mostly wait for the browser, and Playwright leaves an event
 	@# loop running, in which other tests cannot start theirs.
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line test-code test-page
 
-test-code: clickhouse $(VENV)/.dev
+test-code: clickhouse ssh-server $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --ignore tests/web
 
 test-page: browser page $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder tests/web
 
-test-long: clickhouse browser page $(VENV)/.dev  ## run what `make test` leaves out: full benchmarks, more ranks, more cases, all published logs
+test-long: clickhouse browser ssh-server page $(VENV)/.dev  ## run what `make test` leaves out: full benchmarks, more ranks, more cases, all published logs
 	@# Hypothesis marks its tests; with its profile "long" they get five times as many examples.
 	$(BIN)/python -m pytest -m 'long or hypothesis' --hypothesis-profile long --numprocesses 2 --ignore tests/web
 	$(BIN)/python -m pytest -m long --numprocesses 2 tests/web
