@@ -32,12 +32,12 @@ SUBJECTS = {
     "write": 240.0,
     "watch": 200.0,
     "serve": 240.0,
-    "page": 240.0,
+    "page": 330.0,
     "charts": 60.0,
     "diagnose": 30.0,
-    "launch": 120.0,
-    "scale": 120.0,
-    "alerts": 60.0,
+    "launch": 170.0,
+    "scale": 50.0,
+    "alerts": 30.0,
 }
 _DURATIONS = BENCH / "durations.json"
 _STOP_SECS = 30.0
