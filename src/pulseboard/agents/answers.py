@@ -196,7 +196,7 @@ def _incident_lines(incident: Incident, report: RunReport) -> Iterator[str]:
         label, sentence = cause_sentence(likely)
         yield f"{label.lower()}: {sentence}"
         if sentences := evidence_sentences(likely[0], report):
-            yield f"{likely[0].slug}: {'; '.join(sentences)}"
+            yield f"{likely[0].slug} · {'; '.join(sentences)}"
     if incident.next_check is not None:
         yield f"next check: {incident.next_check.do}"
     if incident.fixes:

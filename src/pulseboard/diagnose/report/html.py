@@ -84,7 +84,7 @@ class _HtmlSection:
             bar = f'<span class=bar style="width:{cause.probability * 6:.1f}em"></span>'
             why = "; ".join(evidence_sentences(cause, report))
             yield f"<li>{bar}{percent(cause.probability)} {escape(cause_title(cause))} "
-            yield f"<small>{escape(cause.slug)}{escape(f': {why}' if why else '')}</small></li>"
+            yield f"<small>{escape(cause.slug)}{escape(f' · {why}' if why else '')}</small></li>"
         yield "</ul>"
 
     def next_check(self, check: NextCheck) -> Iterator[str]:

@@ -63,7 +63,7 @@ class _MarkdownSection:
         label, sentence = cause_sentence(likely)
         yield f"\n**{label}**: {sentence}\n"
         for cause in likely:
-            yield f"- `{cause.slug}`: {'; '.join(evidence_sentences(cause, report)) or 'no specific evidence'}"
+            yield f"- `{cause.slug}` · {'; '.join(evidence_sentences(cause, report)) or 'no specific evidence'}"
 
     def next_check(self, check: NextCheck) -> Iterator[str]:
         yield f"\n**Next check**: {check.do} ({check.why})"

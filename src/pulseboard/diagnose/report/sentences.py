@@ -135,9 +135,9 @@ def evidence_sentences(cause: RankedCause, report: RunReport) -> list[str]:
     contradicting = [slug for slug in cause.against if slug in present]
     same = [_lower_first(all_causes()[slug].title) for slug in cause.alike if slug in all_causes()]
     parts = {
-        "supported by ": ", ".join([*cause.because[:_MOST_SLUGS], *cause.signs]),
+        "supported by: ": ", ".join([*cause.because[:_MOST_SLUGS], *cause.signs]),
         "expected but absent: ": ", ".join(absent[:_MOST_SLUGS]),
-        "contradicted by ": ", ".join(contradicting[:_MOST_SLUGS]),
+        "contradicted by: ": ", ".join(contradicting[:_MOST_SLUGS]),
         "curves cannot tell it from: ": ", ".join(same),
     }
     return [what + names for what, names in parts.items() if names]

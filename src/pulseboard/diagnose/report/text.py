@@ -126,7 +126,7 @@ def _cause_lines(causes: Sequence[RankedCause], report: RunReport, *, width: int
     for cause in likely if everything else likely[:1]:
         sentences = evidence_sentences(cause, report)
         if sentences:
-            yield from _wrapped(f"{cause.slug}: {'; '.join(sentences)}", width=width, first="      ", style="dim")
+            yield from _wrapped(f"{cause.slug} · {'; '.join(sentences)}", width=width, first="      ", style="dim")
 
 
 def _notes_lines(report: RunReport, *, width: int, everything: bool) -> Iterator[Line]:
