@@ -145,7 +145,7 @@ def _delays(directory: Path, rules: Path, arrivals: _Arrivals, rounds: int) -> d
                 for channel, found in delays.items():
                     found.append(arrivals.wait(channel, f"run-{i}") - written)
         finally:
-            watcher.terminate()
+            watcher.kill()  # what it would still send is not waited for
     return delays
 
 

@@ -22,6 +22,7 @@ import time
 from dataclasses import dataclass, field
 
 from benchmarks.harness import setting
+from benchmarks.harness.command import interrupt_when_ended
 from benchmarks.harness.paths import BENCH, REPOSITORY
 from benchmarks.harness.report import write_section
 
@@ -77,6 +78,7 @@ class Progress:
 def main() -> int:
     """Run the subjects one after the other."""
     options = _parser().parse_args()
+    interrupt_when_ended()
     subjects = options.subjects.split(",")
     if unknown := [name for name in subjects if name not in SUBJECTS]:
         print(f"benchmarks.everything: no subject {unknown[0]!r}; there are {', '.join(SUBJECTS)}", file=sys.stderr)

@@ -56,8 +56,7 @@ class Benchmark:
             compileall.compile_dir(REPOSITORY / folder, quiet=2)
         measured, kept = setting.commit(), self._kept(options)
         quiet.others += kept.others
-        # Ending a run that takes too long leaves what was measured so far, as with Ctrl-C.
-        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+        interrupt_when_ended()
         options.kept, options.quiet = kept, quiet
         code = 0
         try:
@@ -138,6 +137,15 @@ class Benchmark:
         for part in parts:
             blocks += [f"### {part.title}" if part.title else "", part.text]
         return "\n\n".join(filter(None, blocks))
+
+
+def interrupt_when_ended() -> None:
+    """Make SIGTERM what Ctrl-C is, so that a run that is ended leaves what it has measured.
+
+    Both are set: a shell starts what is in the background with SIGINT ignored, and so would be all that this starts.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
 
 
 def measure_selected(

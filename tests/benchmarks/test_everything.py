@@ -1,12 +1,17 @@
 """One run of every subject: what it measured is kept if it is cut off, and the rest is named at the top of the page."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from benchmarks.harness import command
 from benchmarks.harness.command import Benchmark, measure_selected
 from benchmarks.harness.report import Part, at_least
 from benchmarks.harness.sampling import ToolFailed
+
+ROOT = Path(__file__).parents[2]
 
 
 class Subject:
@@ -36,7 +41,7 @@ def subject(tmp_path, monkeypatch):
     for name in ("BENCH", "LOGS", "QUICK_LOGS", "WORK"):
         monkeypatch.setattr(command, name, tmp_path / name)
     monkeypatch.setattr(command.compileall, "compile_dir", lambda *_, **__: None)
-    monkeypatch.setattr(command.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(command, "interrupt_when_ended", lambda: None)
     return Subject()
 
 
@@ -107,6 +112,22 @@ def test_a_part_alone_leaves_what_is_kept_of_all(subject, tmp_path):
     assert list(kept["parts"]) == ["first", "second", "third"]
 
 
+def test_what_a_benchmark_starts_can_be_ended_though_a_shell_started_it_in_the_background():
+    """Such a shell ignores SIGINT, which every program that it starts inherits."""
+    code = """
+import signal, subprocess, sys
+from benchmarks.harness.command import Benchmark
+def measure(options, quiet):
+    with subprocess.Popen(["sleep", "60"]) as process:
+        process.terminate()
+    return []
+sys.exit(Benchmark(name="x", title="X", packages=(), description=None, measure=measure).main(["--quick"]))
+"""
+    command = f"trap '' INT; exec {sys.executable} -c '{code}'"
+    done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=50)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.fixture
 def run_everything(run_benchmark, page):
     def run(*arguments):
@@ -140,3 +161,13 @@ def test_a_subject_that_there_is_not_is_an_error(run_everything):
     done = run_everything("--subjects", "reed")
     assert done.returncode == 2
     assert "no subject 'reed'; there are read, write," in done.stderr
+
+
+def test_ending_the_run_ends_the_subject_that_it_is_at(tmp_path, page):
+    command = [sys.executable, "-m", "benchmarks.everything", "--write", str(page), "--subjects", "alerts"]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        assert "alerts: delay" in process.stderr.readline()
+        process.terminate()
+        assert process.wait(50) == 130
+    assert "- run: not measured: alerts, or not all of it: interrupted" in page.read_text()
+    assert "- alerts: not measured: delay: interrupted" in page.read_text()
