@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pulseboard.core.errors import PulseboardError
 from pulseboard.core.locations import location_of
 from pulseboard.read.run import Run
-from pulseboard.record.event_log.series_file import write_series
+from pulseboard.record.event_log.series_file import NO_WALL_TIME, write_series
 from pulseboard.rundir import layout
+from pulseboard.tbformat import kinds
+from pulseboard.tbformat.event import value_event
 
 Chosen = tuple[Run, list[str]]
-"""A run, and the scalar tags to write."""
+"""A run, and the tags to write."""
 
 
 class Occupied(PulseboardError):
@@ -35,7 +38,7 @@ def write_runs(
     orphans: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """Write the scalars and hyperparameters of each run to a directory with its name below `dest`.
+    """Write the values and hyperparameters of each run to a directory with its name below `dest`.
 
     Returns a record of each. Raises Occupied, before anything is written, if one of the directories has event files.
     """
@@ -66,9 +69,12 @@ def _refuse_occupied(directory: str) -> None:
 
 
 def _written(run: Run, target: str, tags: list[str], *, orphans: bool) -> dict[str, Any]:
-    hparams = run.hparams()
-    series = [run.series(tag, orphans=orphans) for tag in tags]
-    path = write_series(target, series=series, config=hparams.values if hparams else None)
+    infos = run.infos()
+    # The records of hyperparameters are among the values of other kinds.
+    hparams = None if any(kinds.HPARAMS in infos[tag].kinds for tag in tags) else run.hparams()
+    series = [run.series(tag, orphans=orphans) for tag in tags if kinds.SCALAR in infos[tag].kinds]
+    others = _other_values(run, tags, orphans=orphans)
+    path = write_series(target, series=series, config=hparams.values if hparams else None, others=others)
     return {
         "run": run.name,
         "format": run.format,
@@ -77,3 +83,13 @@ def _written(run: Run, target: str, tags: list[str], *, orphans: bool) -> dict[s
         "tags": len(tags),
         "points": sum(map(len, series)),
     }
+
+
+def _other_values(run: Run, tags: list[str], *, orphans: bool) -> Iterator[bytes]:
+    """Values of other kinds than scalars, as encoded Events."""
+    for tag in tags:
+        metadata = run.metadata(tag)
+        for value in run.encoded_values(tag, orphans=orphans):
+            known = value if math.isfinite(value.wall_time) else value._replace(wall_time=NO_WALL_TIME)
+            yield value_event(known, metadata=metadata)
+            metadata = b""  # readers keep the first

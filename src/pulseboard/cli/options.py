@@ -68,7 +68,7 @@ def load(args: argparse.Namespace, *, files: bool = False) -> Runs:
             raise LogNotFound(database, why="a database holds no log files")
         from pulseboard.database.stored.runs import StoredRuns
 
-        stored = StoredRuns.open(database)
+        stored = StoredRuns.open(database, media=getattr(args, "media", ()))
         stored.refresh()
         return stored
     with loading("Reading logs") as progress:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     # Loading the classes of every kind of value takes longer than reading a small run.
     from pulseboard.core import values as logged
     from pulseboard.read.axis.clock import Placed
+    from pulseboard.tbformat.event import EncodedValue
 
 _STEPS = AxisInfo("step")
 
@@ -133,6 +134,14 @@ class Run(Table, ABC):
 
         A value that cannot be decoded is left out, and a note says so.
         """
+
+    def encoded_values(self, tag: Tag, *, orphans: bool = False) -> Iterator[EncodedValue]:
+        """The tag's values other than scalars, as they are in event files, in the order they were logged."""
+        return iter(())
+
+    def metadata(self, tag: Tag) -> bytes:
+        """What event files say about a tag, as bytes; values are decoded with it. Empty if they say nothing."""
+        return b""
 
     def histograms(self, tag: Tag) -> list[logged.Histogram]:
         """The tag's histograms, in legacy and in tensor form."""

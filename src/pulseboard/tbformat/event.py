@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from pulseboard.tbformat import wire
 
 FILE_VERSION = "brain.Event:2"
 _SESSION_START = 1
+
+# Added to the number of a field of Event, as in kinds.py.
+_EVENT_FIELDS = 100
+_METADATA = 9
+
+
+class EncodedValue(NamedTuple):
+    """A value as it is in an event file."""
+
+    step: int
+    wall_time: float
+    field: int  # the field that holds it, as in kinds.py
+    data: bytes  # a Summary.Value message; if `field` is 100 or more, the content of that field of Event
 
 
 def version_event(*, wall_time: float) -> bytes:
@@ -28,6 +43,16 @@ def summary_event(*values: bytes, step: int, wall_time: float) -> bytes:
 def encoded_summary_event(summary: bytes, *, step: int, wall_time: float) -> bytes:
     """An Event with this encoded Summary."""
     return _head(step=step, wall_time=wall_time) + wire.bytes_field(5, value=summary)
+
+
+def value_event(value: EncodedValue, *, metadata: bytes = b"") -> bytes:
+    """An Event with a value. `metadata` is given to one that has none of its own."""
+    if value.field >= _EVENT_FIELDS:
+        head = _head(step=value.step, wall_time=value.wall_time)
+        return head + wire.bytes_field(value.field - _EVENT_FIELDS, value=value.data)
+    own = any(number == _METADATA for number, *_ in wire.read_fields(value.data, start=0, end=len(value.data)))
+    added = wire.bytes_field(_METADATA, value=metadata) if metadata and not own else b""
+    return summary_event(value.data + added, step=value.step, wall_time=value.wall_time)
 
 
 def graph_event(graph: bytes, *, wall_time: float) -> bytes:

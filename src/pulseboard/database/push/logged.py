@@ -25,7 +25,6 @@ _MEDIA = (kinds.IMAGE, kinds.AUDIO)
 
 # A batch is limited in bytes. Those of a value that stays in the log are read for its checksum only.
 _SPAN_FRAC = 1 / 16
-_MAX_READ_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,12 +107,9 @@ def _stored(run: Run, tag: str, *, position: int, media: bool) -> Iterator[Logge
 def _read(values: StoredValues, in_log: NDArray[np.bool_], start: int, end: int) -> list[bytes | Span]:
     """Values [start, end), with the spans of those that stay in the log."""
     out: list[bytes | Span] = []
-    while start < end:
-        sizes = np.cumsum(values.lengths[start:end])
-        until = start + max(int(np.searchsorted(sizes, _MAX_READ_BYTES, side="right")), 1)
+    for first, last in values.ranges(start, end):
         for data, place, stays in zip(
-            values.read(start, until), values.places(start, until), in_log[start:until].tolist(), strict=True
+            values.read(first, last), values.places(first, last), in_log[first:last].tolist(), strict=True
         ):
             out.append(Span(*place, zlib.crc32(data)) if stays else data)
-        start = until
     return out

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from pulseboard.core.axes import Step, Tag, WallTime
-from pulseboard.core.errors import TagNotFound
+from pulseboard.core.errors import TagNotFound, ValuesNotHere
 from pulseboard.core.note import Note
 from pulseboard.core.series import Series
 from pulseboard.database.span import Span
@@ -27,6 +27,7 @@ from pulseboard.read.stats import ScalarStats, stats_of
 from pulseboard.read.tag_info import TagInfo
 from pulseboard.tbformat import kinds
 from pulseboard.tbformat.codecs.hparams import hparams_from
+from pulseboard.tbformat.event import EncodedValue
 from pulseboard.tbformat.summary import decode_value
 
 if TYPE_CHECKING:
@@ -217,6 +218,27 @@ class StoredRun(Run):
             except ValueError:
                 continue  # the pusher's log has a note about it
         return out
+
+    def encoded_values(self, tag: Tag, *, orphans: bool = False) -> Iterator[EncodedValue]:
+        """The tag's values other than scalars, as they are in event files. What is in a log only is left out."""
+        if (row := self.row(tag, scalar=False)) is None:
+            return
+        lost = orphaned(row)
+        values = [one for one in self._stored(row, list(row.fields)) if orphans or not lost[one.seq]]
+        try:
+            values = self._with_data(values, tag)
+        except ValuesNotHere as error:
+            here = [one for one in values if one.span is None]
+            what = f"Left out {len(values) - len(here)} values of tag {tag!r}: they are in the log, and {error.why}."
+            self._left_out[tag] = Note("unreadable", what, self.location)
+            values = here
+        for one in values:
+            yield EncodedValue(one.step, one.wall, one.field, one.data)
+
+    def metadata(self, tag: Tag) -> bytes:
+        """What event files say about a tag."""
+        row = self.row(tag, scalar=False)
+        return b"" if row is None else row.metadata
 
     def _stored(self, row: SeriesRow, fields: list[int]) -> Iterator[_Value]:
         sql = """SELECT seq, step, wall, field, data, file, offset, length, crc FROM {db}.stored_values

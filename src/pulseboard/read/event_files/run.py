@@ -17,6 +17,7 @@ from pulseboard.read.run import Restart, Run
 from pulseboard.read.stats import ScalarStats, stats_of
 from pulseboard.read.tag_info import TagInfo
 from pulseboard.tbformat import kinds
+from pulseboard.tbformat.event import EncodedValue
 
 if TYPE_CHECKING:
     from pulseboard.core.values import HParams
@@ -208,6 +209,15 @@ class EventFileRun(Run):
         left_out = {kinds.SCALAR, kinds.DECLARATION}
         fields = [number for number in info.fields if kinds.kind_of(number, info.plugin) not in left_out]
         return self._consistent(lambda: StoredValues(tag, self.files, fields=fields))
+
+    def encoded_values(self, tag: Tag, *, orphans: bool = False) -> Iterator[EncodedValue]:
+        """The tag's values other than scalars, as they are in the files. Raises TagNotFound."""
+        values = self.stored_values(tag)
+        steps, wall_times, fields = values.steps.tolist(), values.wall_times.tolist(), values.fields.tolist()
+        for start, end in values.ranges(0, len(steps)):
+            for i, data in enumerate(values.read(start, end), start):
+                if orphans or not values.orphaned[i]:
+                    yield EncodedValue(steps[i], wall_times[i], fields[i], data)
 
     def _leave_out(self, file: EventFile, tag: Tag, byte: int, error: Exception) -> None:
         what = f"Left out a value of tag {tag!r} that cannot be decoded: {error}."

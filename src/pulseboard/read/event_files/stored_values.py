@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_MAX_READ_BYTES = 64 << 20
+
 
 class StoredValues:
     """Values of other kinds than scalars, in the order they were logged: arrays of one length, and their bytes."""
@@ -39,6 +41,18 @@ class StoredValues:
     def read(self, start: int, end: int) -> list[bytes]:
         """The bytes of values [start, end)."""
         return [data for file, spans in self._of(start, end) for data in file.read(spans)]
+
+    def ranges(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """[start, end) in parts of 64 MB at most, or one value."""
+        import numpy as np
+
+        sizes = np.cumsum(self.lengths[start:end], dtype=np.uint64)
+        first = start
+        while first < end:
+            room = (int(sizes[first - start - 1]) if first > start else 0) + _MAX_READ_BYTES
+            last = max(start + int(np.searchsorted(sizes, room, side="right")), first + 1)
+            yield first, last
+            first = last
 
     def places(self, start: int, end: int) -> list[tuple[str, int, int]]:
         """Where values [start, end) are: the path or URL of a file, offset and length."""

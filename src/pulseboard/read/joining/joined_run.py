@@ -21,6 +21,7 @@ from pulseboard.tbformat import kinds
 
 if TYPE_CHECKING:
     from pulseboard.core.values import HParams
+    from pulseboard.tbformat.event import EncodedValue
 
 
 class JoinedRun(Run):
@@ -96,6 +97,14 @@ class JoinedRun(Run):
     def values(self, tag: Tag, *, kind: str, orphans: bool = False) -> list[Any]:
         """The tag's values of one kind. Raises TagNotFound."""
         return self._main.values(tag, kind=kind, orphans=orphans)
+
+    def encoded_values(self, tag: Tag, *, orphans: bool = False) -> Iterator[EncodedValue]:
+        """The tag's values other than scalars, as they are in event files."""
+        return iter(()) if tag in self._added else self._main.encoded_values(tag, orphans=orphans)
+
+    def metadata(self, tag: Tag) -> bytes:
+        """What event files say about a tag."""
+        return self._main.metadata(tag)
 
     @property
     def axis(self) -> AxisInfo:

@@ -23,9 +23,15 @@ _Key = tuple[int, float, int]  # step, wall time, and a counter for points that 
 
 
 def write_series(
-    directory: str | os.PathLike[str], *, series: Iterable[Series], config: Mapping[str, HParam | None] | None = None
+    directory: str | os.PathLike[str],
+    *,
+    series: Iterable[Series],
+    config: Mapping[str, HParam | None] | None = None,
+    others: Iterable[bytes] = (),
 ) -> str:
     """Write a new event file to `directory` and return its path. Raises OSError, and then leaves no file behind.
+
+    `others` are encoded Events, which are written after the series.
 
     Points with the same step and wall time share an Event. A tag whose values are all exact in float32 is written in
     the usual form, other tags as double tensors.
@@ -44,6 +50,8 @@ def write_series(
                     for tag, (value, exact) in values.items()
                 ]
                 file.record(event.summary_event(*encoded, step=step, wall_time=wall_time))
+        for one in others:
+            file.record(one)
         file.close()
     except BaseException:
         with contextlib.suppress(OSError):

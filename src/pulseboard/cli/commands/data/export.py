@@ -4,7 +4,7 @@ CSV is one long table with the header run,tag,step,wall_time,value. Numbers keep
 are written as nan, inf and -inf. Without -o, the output goes to standard output. Without --format, the file name
 given to -o sets the format. --json without -o prints JSON; with -o it prints a summary of what was written as JSON.
 With --format tensorboard, -o is a directory: each run gets a directory with its name there. A directory that contains
-event files is never written to; a missing wall time is written as 0; histograms and media are left out.
+event files is never written to; a missing wall time is written as 0.
 
   pulseboard export runs/ -o all.csv                  every point of every run in one table
   pulseboard export runs/ -r baseline -t loss         the losses of one run, to standard output
@@ -22,10 +22,10 @@ import tempfile
 from pulseboard.cli import options, terminal, wording
 from pulseboard.cli.event_file_output import write_runs
 from pulseboard.core.errors import PulseboardError
-from pulseboard.core.note import Note
 from pulseboard.export import write as export
 from pulseboard.export.format import export_formats
 from pulseboard.read.run import Run
+from pulseboard.read.runs import Runs
 
 _TENSORBOARD = "tensorboard"
 
@@ -44,6 +44,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="default: by the extension of --output, else csv",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="file or directory to write; default: standard output")
+    parser.add_argument(
+        "--media",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="of a database, with -f tensorboard: directory or URL that holds the logs with images and audio",
+    )
     parser.add_argument("--orphans", action="store_true", help="include points that a restart replaced")
 
 
@@ -52,10 +59,10 @@ def run(args: argparse.Namespace) -> None:
     log = options.load(args)
     # Other ranks' own values are exported under their own names, such as exp/ranks/1.
     runs = [rank for run in options.chosen_runs(log, args) for rank in run.ranks.values()]
-    picked = [(run, options.chosen_tags(run.tags("scalar"), args)) for run in runs]
     if form == _TENSORBOARD:
-        _write_event_files(args, picked, notes=log.notes())
+        _write_event_files(args, [(run, options.chosen_tags(run.tags(), args)) for run in runs], log)
         return
+    picked = [(run, options.chosen_tags(run.tags("scalar"), args)) for run in runs]
     if not args.output or args.output == "-":
         if form == "parquet" and sys.stdout.isatty():
             raise NoOutput("Parquet is binary and this is a terminal. Write to a file with -o FILE.")
@@ -81,7 +88,7 @@ def run(args: argparse.Namespace) -> None:
         print(f"Wrote {wording.plural(points, 'point')} of {wording.plural(len(runs), 'run')} to {args.output}, {size}")
 
 
-def _write_event_files(args: argparse.Namespace, picked: list[tuple[Run, list[str]]], *, notes: list[Note]) -> None:
+def _write_event_files(args: argparse.Namespace, picked: list[tuple[Run, list[str]]], log: Runs) -> None:
     if not args.output or args.output == "-":
         raise NoOutput("Event files are written to a directory. Give one with -o DIR.")
     try:
@@ -89,7 +96,7 @@ def _write_event_files(args: argparse.Namespace, picked: list[tuple[Run, list[st
             written = write_runs(picked, args.output, orphans=args.orphans, progress=progress)
     except OSError as error:
         raise NoOutput(f"The export failed: {error.strerror}. Choose another directory: {args.output}") from error
-    terminal.print_notes(notes)
+    terminal.print_notes(log.notes())
     points = sum(record["points"] for record in written)
     if args.json:
         options.print_json(
