@@ -1,7 +1,11 @@
 """Attacks that once jammed the whole interface: other requests are answered, and a signal ends the process."""
 
+import contextlib
+import http.client
 import os
 import signal
+import socket
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,6 +13,7 @@ import numpy as np
 import pytest
 from builders import event_file, summary, tensor, version
 from log_directories import write_run
+from series_files import write_series
 from servers import install_waiting_reader, start_server
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
@@ -16,10 +21,15 @@ import pulseboard as pb
 from pulseboard.charts.query import Smoothing
 from pulseboard.charts.smoothing import SmoothedSeries
 from pulseboard.core.cancellation import Cancelled, Token
+from pulseboard.serve.http import app
+from pulseboard.serve.http.responses import json_response
 from pulseboard.serve.security import markdown
 
 # Far more than the promised five seconds: the machine may be busy. Before, the process never ended.
 END_SECS = 60
+
+# What connections send that never go on.
+HALF_OPEN = [b"", b"GET /api/runs HTTP/1.1\r\nx:", b"POST /api/table HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"]
 
 
 def ends_with(server, number):
@@ -57,6 +67,67 @@ def test_hostile_texts_do_not_hold_up_the_list_of_runs(serve, tmp_path):
         assert server.api("runs").status == 200
         for response in busy:
             assert len(response.result().json["items"]) == 3
+
+
+def write_attacks(logs):
+    """A good run, and runs whose points, texts and event files are attacks."""
+    write_run(logs / "good", (0, 1.0), (1, 0.5))
+    write_series(logs / "long" / "events.out.tfevents.1", range(2_000_000), np.sin(np.arange(2e6)).astype(np.float32))
+    texts = [TensorProto(dtype=7, string_val=[text.encode()]) for text in ("[" * 30_000, "![" * 15_000)]
+    events = [summary(tensor("notes", text, plugin="text"), step=i) for i, text in enumerate(texts)]
+    (logs / "texts").mkdir()
+    (logs / "texts" / "events.out.tfevents.1").write_bytes(event_file(version(), *events))
+    with pb.init(dir=logs, run_id="pipe", telemetry_secs=0) as run:
+        run.histogram("weights", np.arange(10.0), step=0)
+
+
+def test_during_every_attack_at_once_lists_are_answered_and_a_signal_ends_it(serve, tmp_path):
+    write_attacks(tmp_path / "logs")
+    server = serve(tmp_path / "logs", "--reload_interval", "0")
+    for path in (tmp_path / "logs" / "pipe").rglob("*tfevents*"):
+        path.unlink()
+        os.mkfifo(path)
+    windows = [{"kind": "gaussian", "weight": 9_000 + i} for i in range(8)]
+    requests = [("window", {"runs": ["long"], "tags": ["loss"], "smoothing": smoothing}) for smoothing in windows]
+    requests += [("texts?run=texts&tag=notes", None), ("histograms?run=pipe&tag=weights", None)] * 8
+    with contextlib.ExitStack() as stack:
+        for sent in HALF_OPEN * 100:
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
+            connection.sendall(sent)
+        clients = stack.enter_context(ThreadPoolExecutor(len(requests)))
+        for request in requests:
+            clients.submit(attempt, server, *request)
+        began = time.monotonic()
+        answers = [server.api("runs") for _ in range(5)]
+        print(f"{(time.monotonic() - began) / 5:.2f} s for a list")  # figures for a person; no limit here
+        assert [answer.status for answer in answers] == [200] * 5
+        assert {run["name"] for run in answers[-1].json["runs"]} == {"good", "long", "texts", "pipe"}
+        began = time.monotonic()
+        assert ends_with(server, signal.SIGTERM) == 0
+        print(f"{time.monotonic() - began:.1f} s until the end")
+
+
+def attempt(server, path, body):
+    """Send a request that the end of the server may cut off."""
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        server.api(path, body)
+
+
+def test_json_is_not_encoded_on_the_event_loop(tmp_path, monkeypatch):
+    monkeypatch.setenv("PULSEBOARD_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    write_run(tmp_path / "logs" / "a")
+    encoding = []
+
+    def note(value):
+        encoding.append(threading.current_thread().name)
+        return json_response(value)
+
+    monkeypatch.setattr(app, "json_response", note)
+    with pb.serve(tmp_path / "logs", port=0) as server, socket.create_connection(("127.0.0.1", server.port)) as client:
+        client.sendall(b"GET /api/runs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert client.recv(1 << 16).startswith(b"HTTP/1.1 200")
+    assert encoding == ["pulseboard-serve"]  # a thread of a lane (http/work.py)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "![" * 50_000, "<" * 100_000, "_a" * 50_000])
