@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # After SIGTERM or Ctrl-C: responses get a second, the index is written, and then the process ends, whatever still runs.
 _GRACE_SECS = 4.0
+_WARNING_SECS = 0.5
 
 _log = logging.getLogger("pulseboard.serve")
 
@@ -161,5 +162,9 @@ class Server:
 def _end_process(after_secs: float) -> None:
     """End the process if it is still there. A thread that waits for a disk or a lock cannot be ended otherwise."""
     time.sleep(after_secs)
-    _log.warning("Some work did not stop within %.0f s; ending without it.", after_secs)
+    said = "Some work did not stop within %.0f s; ending without it."
+    # On a thread: writing waits forever if nobody reads what the process prints.
+    warning = threading.Thread(target=_log.warning, args=(said, after_secs), daemon=True)
+    warning.start()
+    warning.join(_WARNING_SECS)
     os._exit(0)

@@ -87,7 +87,7 @@ def test_during_every_attack_at_once_lists_are_answered_and_a_signal_ends_it(ser
     for path in (tmp_path / "logs" / "pipe").rglob("*tfevents*"):
         path.unlink()
         os.mkfifo(path)
-    windows = [{"kind": "gaussian", "weight": 9_000 + i} for i in range(8)]
+    windows = [{"kind": "gaussian", "weight": 9_000 + i} for i in range(40)]
     requests = [("window", {"runs": ["long"], "tags": ["loss"], "smoothing": smoothing}) for smoothing in windows]
     requests += [("texts?run=texts&tag=notes", None), ("histograms?run=pipe&tag=weights", None)] * 8
     with contextlib.ExitStack() as stack:
@@ -95,12 +95,12 @@ def test_during_every_attack_at_once_lists_are_answered_and_a_signal_ends_it(ser
             connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
             connection.sendall(sent)
         clients = stack.enter_context(ThreadPoolExecutor(len(requests)))
-        for request in requests:
-            clients.submit(attempt, server, *request)
+        attempts = [clients.submit(attempt, server, *request) for request in requests]
         began = time.monotonic()
         answers = [server.api("runs") for _ in range(5)]
         print(f"{(time.monotonic() - began) / 5:.2f} s for a list")  # figures for a person; no limit here
         assert [answer.status for answer in answers] == [200] * 5
+        assert not all(one.done() for one in attempts), "the lists waited for the attacks"
         assert {run["name"] for run in answers[-1].json["runs"]} == {"good", "long", "texts", "pipe"}
         began = time.monotonic()
         assert ends_with(server, signal.SIGTERM) == 0
@@ -217,3 +217,35 @@ def test_a_reader_that_never_returns_does_not_keep_the_process_alive(tmp_path, n
         assert ends_with(server, number) == 0
     finally:
         server.stop()
+
+
+def test_output_that_nobody_reads_does_not_keep_the_process_alive(tmp_path):
+    """The last warning of the process waited for room in the pipe, and so did the end after it."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "x.waiting").write_text("")
+    server = start_server(
+        tmp_path / "logs", "--port", "0", home=tmp_path, env=install_waiting_reader(tmp_path / "site")
+    )
+    errors = os.open(f"/proc/{server.process.pid}/fd/2", os.O_WRONLY | os.O_NONBLOCK)
+    try:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(errors, bytes(4096))
+        assert ends_with(server, signal.SIGTERM) == 0
+    finally:
+        os.close(errors)
+        server.stop()
+
+
+def test_requests_that_wait_when_the_server_stops_leave_no_traceback(serve, tmp_path):
+    write_series(tmp_path / "logs" / "events.out.tfevents.1", range(1_000_000), np.zeros(1_000_000, np.float32))
+    server = serve(tmp_path / "logs", "--reload_interval", "0")
+    bodies = [
+        {"runs": ["."], "tags": ["loss"], "smoothing": {"kind": "gaussian", "weight": 9000 + i}} for i in range(30)
+    ]
+    with ThreadPoolExecutor(len(bodies)) as clients:
+        for body in bodies:
+            clients.submit(attempt, server, "window", body)
+        assert server.api("runs").status == 200
+        assert ends_with(server, signal.SIGTERM) == 0
+    assert "Traceback" not in server.process.stderr.read()

@@ -91,6 +91,8 @@ class App:
             response = Response(status=304, headers={"etag": unchanged.etag, "cache-control": "private, no-cache"})
         except HttpError as error:
             response = _error_response(error)
+        except asyncio.CancelledError:  # uvicorn ends what still waits after its grace period, each with a traceback
+            response = _error_response(ServerBusy("The server is stopping.", do="Try again when it is back."))
         except Exception:
             _log.exception("%s %s failed", request.method, request.path)
             error_body = {"error": {"what": "Internal server error.", "do": "The server's terminal shows the cause."}}
