@@ -114,7 +114,8 @@ def missed_targets(text: str) -> str:
         missed = [row for row in rows if len(row) == 4 and row[-1] == "**no**"]
         lines += [f"- {section[1]}: {what}: {measured}, target {target}" for what, measured, target, _ in missed]
         lines += [f"- {section[1]}: not measured: {what}" for what in re.findall(_UNMEASURED, section[2], re.M)]
-    return "\n".join(["What does not hold, from all sections:", "", *lines] if lines else ["All targets are met."])
+    heading = "Missed targets and parts that were not measured, from all sections:"
+    return "\n".join([heading, "", *lines] if lines else ["All targets are met."])
 
 
 def _with_section(text: str, name: str, body: str, path: str | os.PathLike[str]) -> str:

@@ -71,7 +71,7 @@ class Watcher:
         try:
             changed = self._file.take_change() if self._file is not None else None
         except BadRules as error:
-            self._delivery.report(f"{error} The rules from before stay in use.")
+            self._delivery.report(f"{error} The previous rules stay in use.")
             return
         if changed is not None:
             self._rules = changed
