@@ -9,7 +9,6 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
-from benchmarks.harness import setting
 from benchmarks.harness.paths import BENCH
 from benchmarks.write.tools import TOOLS, Tool
 
@@ -44,10 +43,10 @@ def _installed(requirement: str, *, home: str) -> bool:
 
 
 def main() -> None:
-    """Install what is missing, and print what every tool runs in."""
+    """Install what is missing, and print which tools are there."""
     for tool in TOOLS.values():
         python = python_for(tool, install=True)
-        print(f"{tool.label}: {setting.shown_path(python) if python else 'cannot be installed'}", flush=True)
+        print(f"{tool.label}: {'installed' if python else 'cannot be installed'}", flush=True)
 
 
 if __name__ == "__main__":
