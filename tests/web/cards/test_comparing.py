@@ -1,7 +1,10 @@
 """Comparing runs on charts: a baseline, and the values at selected steps."""
 
+from servers import a_server
 from web.charts import card, find_color, hover, theme_color
 from web.waiting import settle, until
+
+import pulseboard as pb
 
 CARD = "article.scalar canvas"
 
@@ -54,6 +57,25 @@ def test_runs_are_compared_with_a_baseline_that_is_always_drawn(pages, study):
     until(page, "!location.hash.includes('baseline') && !location.hash.includes('difference')")
     settle(page)
     assert legend(page, "level")["c"] == "1"
+
+
+def test_the_table_of_settings_compares_with_the_baseline_also_after_a_reload(pages, tmp_path):
+    for name, level in (("a", 2.0), ("b", 4.0), ("c", 1.0)):
+        settings = {"dir": tmp_path / "runs", "report_to": "tensorboard", "telemetry_secs": 0}
+        with pb.init(run_id=name, config={"lr": level / 10}, **settings) as run:
+            run.log({"level": level}, step=0)
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = pages.open(server, "#hparams&baseline=c", wait="tbody tr")
+        for _ in range(2):
+            until(page, "document.querySelectorAll('tbody .apart').length > 0")
+            settle(page)
+            head = [text.rstrip(" ↓↑") for text in page.locator("thead th").all_inner_texts()]
+            table = [row.locator("td").all_inner_texts() for row in page.locator("tbody tr").all()]
+            assert table[0][0].split() == ["c", "baseline"]
+            assert {row[0].split()[0]: row[head.index("level")] for row in table} == {"c": "1", "a": "2+1", "b": "4+3"}
+            assert table[0][head.index("lr")] == "0.1"
+            page.reload()
+            page.wait_for_selector("tbody tr")
 
 
 def test_a_table_shows_the_values_at_a_step_and_between_two(pages, study):

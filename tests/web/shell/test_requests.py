@@ -35,6 +35,16 @@ def test_the_page_works_behind_a_path_prefix(pages, tmp_path):
         server.stop()
 
 
+def test_the_first_chart_does_not_wait_for_a_frame(pages, gallery):
+    page = pages.open(gallery, "#health", wait="#main")
+    # A browser that is slow to draw says late what is in view: here it never does.
+    page.add_init_script("window.IntersectionObserver = class { observe() {} unobserve() {} disconnect() {} }")
+    page.goto("about:blank")
+    with page.expect_request("**/api/window") as first:
+        page.goto(gallery.url + "#scalars")
+    assert len(first.value.post_data_json["tags"]) == 1
+
+
 def test_an_idle_page_sends_no_requests(pages, gallery):
     page = pages.open(gallery, "#health", wait="#main")
     page.evaluate("performance.setResourceTimingBufferSize(10_000)")

@@ -38,7 +38,8 @@ export function fetchWindow(tag: string, options: WindowOptions): Promise<Curve[
     pending.push({ tag, options, resolve, reject });
     if (!scheduled) {
       scheduled = true;
-      setTimeout(sendPending, COLLECT_MS);
+      if (firstSent) setTimeout(sendPending, COLLECT_MS);
+      else queueMicrotask(sendPending);
     }
   });
 }

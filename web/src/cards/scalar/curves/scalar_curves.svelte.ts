@@ -44,7 +44,8 @@ export class ScalarCurves {
       const first = this.#requested === "";
       untrack(() => {
         clearTimeout(this.#timer);
-        this.#timer = setTimeout(() => void this.#load(key), first ? 0 : DEBOUNCE_MS);
+        if (first) void this.#load(key);
+        else this.#timer = setTimeout(() => void this.#load(key), DEBOUNCE_MS);
       });
     });
     // What is still to come is not for a card that is gone.
