@@ -187,8 +187,8 @@ def test_short_rows_are_read_as_far_as_they_go_and_long_ones_are_noted(tmp_path)
 
 
 def test_repeated_headers_and_comments_are_not_rows(tmp_path):
-    run = only_run(written(tmp_path / "log.csv", '#{"t": 1}\nstep,loss\n0,2\n\nstep,loss\n# resumed\n0,3\n'))
-    assert points(run, "loss") == [(0, 2.0), (0, 3.0)]
+    run = only_run(written(tmp_path / "log.csv", '#{"t": 1}\nstep,loss\n0,2\n\nstep,loss\n# resumed\n1,3\n'))
+    assert points(run, "loss") == [(0, 2.0), (1, 3.0)]
     assert run.notes() == []
 
 

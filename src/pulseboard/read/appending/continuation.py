@@ -8,19 +8,20 @@ means. Nearly all tables are the same throughout, and then the search has the sa
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from pulseboard.core.note import Note
 from pulseboard.core.series import Series
 from pulseboard.read.appending.added_steps import AddedSteps, Cells, added_steps
 from pulseboard.read.appending.growing_array import GrowingArray
 from pulseboard.read.axis.build import Column
 from pulseboard.read.format import RunData
 from pulseboard.read.parsing.line_table import TIME, UTC
-from pulseboard.read.parsing.table_runs import MANY_ROWS, Searched, as_secs, from_local
+from pulseboard.read.parsing.table_runs import MANY_ROWS, Searched, as_secs, from_local, several_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,8 +57,12 @@ class _Group:
 class Continuation:
     """The series of a table that is the same throughout."""
 
-    def __init__(self, table: Searched, run: RunData, steps: AddedSteps, rules: RowRules | None) -> None:
+    def __init__(
+        self, table: Searched, run: RunData, steps: AddedSteps, rules: RowRules | None, notes: Sequence[Note]
+    ) -> None:
         self._rules = rules
+        self._notes = notes
+        self._several = several_values(run.series)
         self._max_rows = _MAX_GROWTH * table.row_count
         self._axis = run.axis
         self._order = list(run.series)
@@ -75,16 +80,22 @@ class Continuation:
 
     @classmethod
     def of(
-        cls, raw: Mapping[str, int], table: Searched, runs: list[RunData], rules: RowRules | None
+        cls,
+        raw: Mapping[str, int],
+        table: Searched,
+        runs: list[RunData],
+        rules: RowRules | None,
+        *,
+        notes: Sequence[Note] = (),
     ) -> Continuation | None:
         """The series of a table, whose columns had the lengths `raw` before the search; None if it must be searched
-        again with every row."""
+        again with every row. `notes` are those of the search."""
         if len(runs) != 1 or table.row_count <= MANY_ROWS or runs[0].restarts or not runs[0].series:
             return None
         if any(name in raw and len(column.rows) != raw[name] for name, column in table.columns.items()):
             return None  # only some of its numbers were kept
         steps = added_steps(table)
-        return None if steps is None else cls(table, runs[0], steps, rules)
+        return None if steps is None else cls(table, runs[0], steps, rules, notes)
 
     def run(self, *, notes: list[Any], config: Mapping[str, Any]) -> RunData:
         """The run as it is now."""
@@ -93,7 +104,9 @@ class Continuation:
     def run_with(self, last: Mapping[str, Column], *, notes: list[Any], config: Mapping[str, Any]) -> RunData | None:
         """The run as it would be with a further row; None if that row must be searched."""
         rows = self._rows_of(last)
-        return None if rows is None else self._data(notes, config, self._series(rows), rows)
+        if rows is None or self._changes_notes(rows):
+            return None
+        return self._data(notes, config, self._series(rows), rows)
 
     def add(self, new: Mapping[str, Column]) -> bool:
         """Add rows. False if the table must be searched again, with another object."""
@@ -102,6 +115,8 @@ class Continuation:
             return False
         if not len(rows.steps):
             return True
+        if self._changes_notes(rows):
+            return False
         self._row_count += len(rows.steps)
         self._steps = rows.after
         for name, (at, _) in rows.columns.items():
@@ -118,6 +133,21 @@ class Continuation:
         return True
 
     # ---- what is new
+
+    def _changes_notes(self, rows: _NewRows) -> bool:
+        """Whether new rows have the first other value at a step, of which the search says so in a note."""
+        if self._several is not None and any(group.steps.taken()[-1] > self._several[1] for group in self._groups):
+            return False
+        for group in self._groups:
+            if group.tags[0] not in rows.columns:
+                continue
+            steps = np.concatenate([group.steps.taken()[-1:], rows.steps[rows.columns[group.tags[0]][0]]])
+            again = steps[1:] == steps[:-1]
+            for tag, values in zip(group.tags, group.values, strict=True) if again.any() else ():
+                both = np.concatenate([values.taken()[-1:], rows.columns[tag][1]])
+                if (both[1:] != both[:-1])[again].any():
+                    return True
+        return False
 
     def _rows_of(self, new: Mapping[str, Column]) -> _NewRows | None:
         """New rows with their steps and wall times; None if they are not like those before."""
@@ -194,7 +224,7 @@ class Continuation:
         self, notes: list[Any], config: Mapping[str, Any], series: dict[str, Series], rows: _NewRows | None = None
     ) -> RunData:
         span = self._span if rows is None else rows.span_with(self._span)
-        return RunData(series, config=dict(config), notes=notes, axis=self._axis, span=span)
+        return RunData(series, config=dict(config), notes=[*notes, *self._notes], axis=self._axis, span=span)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,5 +67,6 @@ class GrowingRuns:
         lengths = {name: len(column.rows) for name, column in columns.items()}
         rules = None if found.rules is None else found.rules()
         if found.rules is None or rules is not None:
-            self._before = Continuation.of(lengths, found.table, runs, rules)
+            found_notes = runs[0].notes[len(notes) :]
+            self._before = Continuation.of(lengths, found.table, runs, rules, notes=found_notes)
         return runs

@@ -27,6 +27,8 @@ _MIN_DISTINCT_APART = 2
 # Two formats in one directory are most likely one training: then a few tags may differ, such as a validation loss that
 # one of the two logs takes from averaged weights.
 _MIN_AGREED_TAGS_FRAC = 2 / 3
+# With so many distinct values in common it is one training beyond doubt, and half of the tags may differ.
+_MANY_DISTINCT, _MIN_AGREED_OF_MANY_FRAC = 8, 1 / 2
 # Averages of the points of an epoch: this many epochs, each with several points, all of them about the same.
 _MIN_AVERAGES, _MIN_POINTS_PER_AVERAGE = 3, 2
 _MAX_AVERAGE_ERROR, _MAX_MEDIAN_AVERAGE_ERROR = 0.1, 0.03
@@ -148,7 +150,9 @@ def agreement_of(one: Comparable, other: Comparable, *, same_directory: bool) ->
     # Trainings that failed in the same way agree in constants.
     evidence = agreed > 0 and (same_directory or distinct_values >= _MIN_DISTINCT_APART)
     enough = result.agreed_points >= _MIN_POINTS_APART or (same_directory and result.agreed_points > 0)
-    most = agreed >= _MIN_AGREED_TAGS_FRAC * (agreed + differing)
+    is_certain = same_directory and distinct_values >= _MANY_DISTINCT
+    min_frac = _MIN_AGREED_OF_MANY_FRAC if is_certain else _MIN_AGREED_TAGS_FRAC
+    most = agreed >= min_frac * (agreed + differing)
     result.same_training = evidence and enough and most
     return result
 

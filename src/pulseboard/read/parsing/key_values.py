@@ -241,6 +241,8 @@ class _Names:
     def plan(self) -> LinePlan | None:
         columns: dict[str, tuple[int, str, float]] = {}
         for place, name, factor in self._by_part():
+            if name in columns and ("loss" in name.lower() or _SCORE.match(name)):
+                name += "'"  # another value of the same metric
             columns.setdefault(name, (place, name, factor))
         names = [name for name in columns if not name.endswith((")", TOTAL)) or is_counter(name)]
         return LinePlan(tuple(columns.values())) if names or BARE in columns else None

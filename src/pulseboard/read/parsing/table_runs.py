@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,6 +32,9 @@ _MIN_WALL_TIME, _MAX_WALL_TIME = 5e8, 5e9
 MANY_ROWS = 200
 """In a table of this many rows, a number that occurs once is a setting."""
 _MAX_PARTS_NAMED = 5
+_MAX_TAGS_NAMED = 3
+# These differ from one line to the next even if nothing was trained in between.
+_CLOCK = re.compile(r"time|elapsed|eta$|step_avg|per_sec|/s$|speed|mem(ory)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,11 @@ def runs_in(
             series,
             name="" if part == 0 else f"part {part + 1}",
             config=dict(config or {}),
-            notes=[*(notes if part == 0 else ()), *_notes_on(part, part_count, len(resumed), path)],
+            notes=[
+                *(notes if part == 0 else ()),
+                *_notes_on(part, part_count, len(resumed), path),
+                *_notes_on_values(series, axis.kind, path),
+            ],
             axis=info,
             restarts=[Restart(int(axis.steps[row]), float(wall_times[row])) for row in resumed],
         )
@@ -136,6 +144,38 @@ def _notes_on(part: int, part_count: int, resumed: int, path: str) -> Iterator[N
     if resumed:
         what = f"The training was resumed from an earlier step {plural(resumed, 'time')}."
         yield Note("info", f"{what} Points that were logged again are marked as orphaned.", path)
+
+
+def several_values(series: Mapping[Tag, Series]) -> tuple[Tag, int, float, float] | None:
+    """The first tag and step with two values that differ, and these values; None if there are none."""
+    repeats: dict[int, NDArray[np.int64]] = {}  # by the identity of steps, which series share
+    first: tuple[Tag, int, float, float] | None = None
+    for tag, one in series.items():
+        if _CLOCK.search(tag):
+            continue
+        key = id(one.steps)
+        if key not in repeats:
+            repeats[key] = np.flatnonzero((one.steps[1:] == one.steps[:-1]) & ~(one.orphaned[1:] | one.orphaned[:-1]))
+        at = repeats[key]
+        value, other = one.values[at], one.values[at + 1]
+        at = at[(value != other) & ~(np.isnan(value) & np.isnan(other))]
+        if len(at) and (first is None or int(one.steps[at[0]]) < first[1]):
+            first = tag, int(one.steps[at[0]]), float(one.values[at[0]]), float(one.values[at[0] + 1])
+    return first
+
+
+def _notes_on_values(series: Mapping[Tag, Series], kind: str, path: str) -> Iterator[Note]:
+    """What a log tells several times, with different values. All of them are kept."""
+    if found := several_values(series):
+        tag, step, value, other = found
+        at = f"{'epoch' if kind == 'epoch' else 'step'} {step}"
+        what = f"There are several values of a metric at one step, such as {value:g} and {other:g} of {tag!r} at {at}."
+        advice = "All are kept. If they measure different things, log them under different names."
+        yield Note("info", f"{what} {advice}", path)
+    twice = [tag for tag in series if tag.endswith("'") and tag.rstrip("'") in series]
+    if twice:
+        names = ", ".join(map(repr, twice[:_MAX_TAGS_NAMED]))
+        yield Note("info", f"A row has several values of the same name. The later ones are kept as {names}.", path)
 
 
 # ---- wall times
