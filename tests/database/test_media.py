@@ -97,7 +97,7 @@ def test_a_database_from_before_spans_gets_those_of_its_runs(tmp_path, url, monk
 def test_a_log_that_is_not_here_is_named_with_what_to_do(tmp_path, url, connection):
     record(tmp_path / "logs")
     push(tmp_path / "logs", connection)
-    with pytest.raises(ValuesNotHere, match=r"does not know where.*--media DIR.*host:/.*tfevents"):
+    with pytest.raises(ValuesNotHere, match=r"no `--media DIR` was given.*host:/.*tfevents"):
         shown(url).images("sample")
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValuesNotHere, match=r"no directory given with `--media` has it"):

@@ -48,6 +48,18 @@ def test_runs_of_every_kind_arrive_once_and_are_read_back_as_they_are(tmp_path, 
     assert check(connection).problems == ()
 
 
+def test_the_progress_of_a_first_load_moves_with_every_batch(tmp_path, url, connection):
+    write_run(tmp_path / "a", *((step, float(step)) for step in range(200)))
+    write_run(tmp_path / "b", *((step, float(step)) for step in range(100)))
+    seen = []
+    push(tmp_path, connection, batch_rows=50, progress=lambda done, total: seen.append((done, total)))
+    assert {total for _, total in seen} == {300}
+    assert [done for done, _ in seen] == [*range(50, 301, 50), 300]
+    seen.clear()
+    push(tmp_path, connection, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(300, 300)]
+
+
 def test_what_a_restart_orphans_later_is_orphaned_in_the_database(tmp_path, url, connection):
     path = write_run(tmp_path / "run", *((step, float(step)) for step in range(200)))
     append(path, (0, 1.0), (1, 2.0), tag="rare")

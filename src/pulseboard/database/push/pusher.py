@@ -110,10 +110,11 @@ class Pusher:
         self._descriptions.share(self._runs)
         total, done = sum(run.points for run in found), 0
         for group in _groups(found):
-            self._push_group(group)
-            done += sum(run.points for run in group)
-            if self._progress is not None:
-                self._progress(done, total)
+            before, of_group = self.points, sum(run.points for run in group)
+            for _ in self._push_group(group):
+                self._show_progress(done + min(self.points - before, of_group), total)
+            done += of_group
+            self._show_progress(done, total)
 
     def describe(self) -> None:
         """Update what is stored of runs apart from points: a run that has ended says so in its run.json only."""
@@ -127,7 +128,12 @@ class Pusher:
 
     # ---- one group of runs
 
-    def _push_group(self, runs: Sequence[Run]) -> None:
+    def _show_progress(self, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(done, total)
+
+    def _push_group(self, runs: Sequence[Run]) -> Iterator[None]:
+        """Push what is new in these runs; yields after each batch."""
         keys = {(self.run_id(run), rank): (run, rank) for run in runs for rank in run.ranks}
         self._wait_for(self._states.load(keys), since=-np.inf)
         members = [member for run in runs for member in self._members(run)]
@@ -135,6 +141,7 @@ class Pusher:
         while batch := self._next_batch(members):
             self._pending = batch
             self._carry_out(batch)
+            yield
         self._show_replaced(members)
         self._descriptions.update(
             {self.run_id(member.run): member.run for member in members}, state_of=self._states.of, changed_only=True

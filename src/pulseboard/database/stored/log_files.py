@@ -77,7 +77,7 @@ class LogFiles:
             return ValuesNotHere(place, why=f"it cannot be read ({failed})", advice=advice)
         if self._places:
             return ValuesNotHere(place, why="no directory given with `--media` has it unchanged", advice=advice)
-        return ValuesNotHere(place, why="this server does not know where that is", advice=advice)
+        return ValuesNotHere(place, why="no `--media DIR` was given", advice=advice)
 
 
 def _that_fit(spans: Iterable[Span], room: int) -> list[Span]:

@@ -15,6 +15,7 @@ import numpy as np
 from pulseboard.core.axes import Step, Tag, WallTime
 from pulseboard.core.errors import TagNotFound, ValuesNotHere
 from pulseboard.core.note import Note
+from pulseboard.core.plural import plural
 from pulseboard.core.series import Series
 from pulseboard.database.span import Span
 from pulseboard.database.stored.points import BLOCK, PointCache
@@ -229,7 +230,8 @@ class StoredRun(Run):
             values = self._with_data(values, tag)
         except ValuesNotHere as error:
             here = [one for one in values if one.span is None]
-            what = f"Left out {len(values) - len(here)} values of tag {tag!r}: they are in the log, and {error.why}."
+            left_out = plural(len(values) - len(here), "value")
+            what = f"Left out {left_out} of tag {tag!r}: the log has them, and {error.why}."
             self._left_out[tag] = Note("unreadable", what, self.location)
             values = here
         for one in values:
@@ -257,7 +259,8 @@ class StoredRun(Run):
             return values
         found = self._log_files.read(spans, host=self._host)
         if missing := sum(span not in found for span in spans):
-            what = f"Left out {missing} of {len(spans)} values of tag {tag!r}: they are in logs that are not here."
+            of_all = f"{missing} of {plural(len(spans), 'value')}"
+            what = f"Left out {of_all} of tag {tag!r}: they are in logs that are not here."
             self._left_out[tag] = Note("unreadable", what, self.location)
         return [
             one if one.span is None else one._replace(data=found[one.span])
