@@ -1,5 +1,5 @@
-"""Measures the reader: speed and memory next to other readers, many runs, following a growing log, other formats, CSV
-export.
+"""Measures the reader: speed and memory next to other readers, many runs, following a growing log, other formats, S3,
+CSV export.
 
 python -m benchmarks.read --write docs/benchmarks.md
 python -m benchmarks.read --quick        a smoke test; its figures mean nothing
@@ -14,7 +14,7 @@ from benchmarks.harness.command import Benchmark, measure_selected
 from benchmarks.harness.log_sets import make_sets
 from benchmarks.harness.report import Part
 from benchmarks.harness.sampling import Quiet
-from benchmarks.read import exporting, following, many_runs, other_formats, speed
+from benchmarks.read import exporting, following, many_runs, other_formats, remote, speed
 from benchmarks.read.plan import full_plan, quick_plan
 from benchmarks.read.scanner import build_scanner
 
@@ -43,6 +43,7 @@ def measure(options: argparse.Namespace, quiet: Quiet) -> list[Part]:
         "many runs": lambda: many_runs.measure(plan),
         "following": lambda: following.measure(plan),
         "other formats": lambda: other_formats.measure(plan),
+        "remote": lambda: remote.measure(plan),
         "exporting": lambda: exporting.measure(plan),
     }
     return measure_selected(BENCHMARK, parts, options)

@@ -246,6 +246,47 @@ def other_format(path: str, peer: str) -> dict[str, Any]:
     return {"read_s": read_s, "peer_s": peer_s, "over_peer": over, "steps": steps}
 
 
+# ---- remote directories
+
+
+def record_runs(directory: str, count: str) -> dict[str, Any]:
+    """Record runs of one scalar each."""
+    import pulseboard as pb
+
+    for i in range(int(count)):
+        with pb.init(dir=directory, run_id=f"run-{i:03}", telemetry_secs=0, report_to=["tensorboard", "json"]) as run:
+            run.log({"loss": 1 / (i + 1)})
+    return {}
+
+
+def remote(url: str, endpoint: str, key: str, secret: str, cache: str) -> dict[str, Any]:
+    """What a remote directory costs: reading it with an empty cache, and a poll that finds nothing new."""
+    import os
+
+    import pulseboard as pb
+
+    os.environ |= {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": key,
+        "AWS_SECRET_ACCESS_KEY": secret,
+        "AWS_REGION": "us-east-1",
+        "XDG_CACHE_HOME": cache,
+    }
+    began = time.perf_counter()
+    runs = pb.read(url)
+    read = time.perf_counter()
+    (traffic,) = runs.traffic().values()
+    found = {"requests": traffic.requests, "bytes": traffic.bytes_read, "read_s": read - began, "runs": len(runs)}
+    began = time.perf_counter()
+    runs.poll()
+    again = {
+        "requests_again": traffic.requests - found["requests"],
+        "bytes_again": traffic.bytes_read - found["bytes"],
+        "again_s": time.perf_counter() - began,
+    }
+    return found | again
+
+
 # ---- exporting
 
 

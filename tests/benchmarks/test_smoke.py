@@ -28,7 +28,7 @@ def assert_parts(text, *titles):
 @pytest.mark.long
 def test_read(quick_report):
     text = quick_report("read")
-    assert_parts(text, "Targets", "Speed and memory", "Many runs", "Following", "Exporting")
+    assert_parts(text, "Targets", "Speed and memory", "Many runs", "Following", "Runs on S3", "Exporting")
     for name in ("a", "a_tensor", "b", "c", "d"):
         assert f"| {name}: times as fast as the Rust loader, whole process" in text
 
