@@ -3,6 +3,7 @@
 from servers import start_server
 from web.every_tab import TABS
 from web.page_logs import write_gallery
+from web.waiting import until
 
 CARD = "article.scalar canvas"
 
@@ -43,6 +44,25 @@ def test_the_first_chart_does_not_wait_for_a_frame(pages, gallery):
     with page.expect_request("**/api/window") as first:
         page.goto(gallery.url + "#scalars")
     assert len(first.value.post_data_json["tags"]) == 1
+
+
+def test_cards_out_of_view_wait_until_the_first_chart_is_drawn(pages, gallery):
+    page = pages.open(gallery, "#health", wait="#main")
+    # Frames come late, as on a busy machine.
+    page.add_init_script("""
+        const { requestAnimationFrame } = window;
+        window.requestAnimationFrame = (run) => setTimeout(() => requestAnimationFrame(run), 200);
+        const { stroke } = CanvasRenderingContext2D.prototype;
+        CanvasRenderingContext2D.prototype.stroke = function (...path) {
+            window.cardsAtFirst ??= document.querySelectorAll('article.scalar').length;
+            return stroke.apply(this, path);
+        };
+    """)
+    page.goto("about:blank")
+    page.goto(gallery.url + "#scalars")
+    until(page, "window.cardsAtFirst > 0")
+    assert page.evaluate("window.cardsAtFirst") == 9
+    until(page, "document.querySelectorAll('article.scalar').length > 9")
 
 
 def test_an_idle_page_sends_no_requests(pages, gallery):
