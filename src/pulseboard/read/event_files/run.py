@@ -115,8 +115,10 @@ class EventFileRun(Run):
     def _stats(self) -> Iterator[ScalarStats]:
         one_session = scalars.is_one_session(self.files)
         for tag in self.tags(kinds.SCALAR):
-            if one_session and not self.infos()[tag].spans:
-                yield scalars.stats_from_kernel(self.files[0], tag)
+            # Not from `infos`, which keeps an object for every tag: thousands of runs are asked.
+            entry = self.files[0].entry(tag) if one_session else None
+            if entry is not None and not entry.spans:
+                yield scalars.stats_from_kernel(self.files[0], entry)
             else:
                 yield stats_of(self._series(tag, orphans=False))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulseboard.core.axes import Tag
 from pulseboard.core.series import Series
-from pulseboard.read.event_files.event_file import EventFile
+from pulseboard.read.event_files.event_file import EventFile, TagEntry
 from pulseboard.read.event_files.timeline import Part, PointColumns, parts_of
 from pulseboard.read.stats import ScalarStats
 from pulseboard.read.tag_info import TagInfo
@@ -59,12 +59,12 @@ def is_one_session(files: Sequence[EventFile]) -> bool:
     return len(files) == 1 and not files[0].log.unversioned and not files[0].log.restarts()
 
 
-def stats_from_kernel(file: EventFile, tag: Tag) -> ScalarStats:
+def stats_from_kernel(file: EventFile, entry: TagEntry) -> ScalarStats:
     """The summary of a tag that is all in one file, without copying its points."""
     n, nan, inf, low, high, last, first_wall, last_wall, first_step, last_step, _, max_step = file.log.stats(
-        file.tags()[tag].index
+        entry.index
     )
-    return ScalarStats(tag, n, nan, inf, low, high, last, first_step, last_step, max_step, first_wall, last_wall)
+    return ScalarStats(entry.name, n, nan, inf, low, high, last, first_step, last_step, max_step, first_wall, last_wall)
 
 
 def _points_in_spans(part: Part, info: TagInfo, leave_out: LeaveOut) -> PointColumns:
