@@ -2,6 +2,10 @@
 
 A sample is a directory in `samples/`. Its `expected.json` says which tool made it (`made_by`), how precisely it prints
 (`precision`, as pytest.approx takes it), and which runs are in it, by path, with their formats and points.
+
+Not among them are detectron2 and neptune-exporter, which pip could not install (November 2026), and Megatron-LM, whose
+training loop is not in megatron-core. test_json.py reads a published log of detectron2; test_trackers.py and
+test_printed_formats.py write the other two as their sources do. test_mlflow.py reads what MLflow itself writes.
 """
 
 import json
