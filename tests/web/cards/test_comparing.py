@@ -78,6 +78,19 @@ def test_the_table_of_settings_compares_with_the_baseline_also_after_a_reload(pa
             page.wait_for_selector("tbody tr")
 
 
+def test_long_names_leave_space_for_values_on_a_phone(pages, tmp_path):
+    for name in "ab":
+        settings = {"dir": tmp_path / "runs", "report_to": "tensorboard", "telemetry_secs": 0}
+        config = {f"setting_{i}": f"{name}{i}" for i in range(8)}
+        with pb.init(run_id=f"{name}-training-with-a-very-long-name-as-sweeps-give-them", config=config, **settings):
+            pass
+    with a_server(tmp_path / "runs", tmp_path) as server:
+        page = pages.open(server, "#hparams", wait="tbody tr", width=390, height=844)
+        settle(page)
+        name = page.locator("tbody td").first.bounding_box()
+        assert name["x"] + name["width"] < 0.6 * 390
+
+
 def test_a_table_shows_the_values_at_a_step_and_between_two(pages, study):
     page = pages.open(study, "#scalars&regexInput=alone&smoothing=0&tagFilter=^(count|sawtooth)$", wait=CARD)
     page.get_by_role("button", name="Step table").click()
