@@ -72,10 +72,11 @@ def test_only_histograms_in_view_are_loaded(pages, tmp_path, tab):
         page.get_by_role("button", name="Show all 300").click()
         until(page, "document.querySelectorAll('article').length === 300")
         settle(page)
-        assert len(set(page.evaluate(requested))) < 30
+        # The button was below the first 30, so all of these may have been in view on the way to it.
+        assert len(set(page.evaluate(requested))) < 60
         page.locator("article").last.scroll_into_view_if_needed()
         until(page, f"{requested}.some((name) => name.includes('layer299'))")
-        assert len(set(page.evaluate(requested))) < 50
+        assert len(set(page.evaluate(requested))) < 90
 
 
 def test_text_is_sanitized_markdown_and_runs_share_a_step(pages, gallery):

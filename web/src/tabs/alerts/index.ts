@@ -6,7 +6,7 @@ import type { Tab } from "../tab";
 export const tab: Tab = {
   id: "alerts",
   label: "Alerts",
-  order: 130,
+  order: 127,
   load: () => import("./Alerts.svelte"),
   hasData: () => server.status?.alerts ?? false,
 };
