@@ -155,7 +155,7 @@ class View:
     def draw_every_run(self, runs: int) -> None:
         """Select all runs, and wait for a chart of all of them."""
         self.page.keyboard.press("a")
-        self.page.locator(f"article .chart[aria-label*=': {runs} curves']").first.wait_for(timeout=4 * _TIMEOUT_MS)
+        self.page.locator(f"article .chart[aria-label*=': {runs:,} curves']").first.wait_for(timeout=4 * _TIMEOUT_MS)
 
     def settle(self) -> None:
         """Wait for what follows the first chart."""
